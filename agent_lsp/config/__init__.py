@@ -1,0 +1,1 @@
+"""Configuration: layers of plain data, one validated model."""

@@ -1,0 +1,257 @@
+"""What the engine is plugged into: a language model, an environment of tools, an approver, sinks.
+
+Protocols, not base classes: an implementation needs to import nothing but the values below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from agent_lsp.messages.content import Content, Fidelity, StopReason, ToolCall, ToolCallOutput
+from agent_lsp.messages.envelope import Message
+from agent_lsp.messages.events import Finish, TokenCounts, ToolSpec
+
+ThinkingLevel = Literal["none", "low", "medium", "high", "xhigh", "max"]
+Permission = Literal["r", "rw"]
+
+# --- the language model -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the reply's text. Opens a text segment if none is open."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """A piece of the reply's reasoning. Opens a thinking segment if none is open. An empty one opens it all the same."""
+
+    thinking: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallBegin:
+    """A tool call begins. `key` tells the calls of one reply apart; `call_id` is the provider's ("" = none given)."""
+
+    key: int
+    name: str
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """A piece of the arguments of the call `key`."""
+
+    key: int
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentEnd:
+    """The open segment ends here: a call (`key`), which is complete and may run now, or the text or thinking (None).
+
+    `fidelity` goes onto the complete message. An adapter sends this only when it knows that the segment was not cut: what is
+    still open at the `Outcome` is closed by the engine with the stop reason that fits.
+    """
+
+    key: int | None = None
+    fidelity: Fidelity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a request ended; always the last part of a stream, exactly once.
+
+    `message` is one line for a person, never with a credential in it; on everything but completed. `permanent`: the same
+    request can never succeed. `context_length`: it was too long for the model. `retry_after_ms`: what the provider asked for.
+    `usage` and `finish` are set on completed only.
+    """
+
+    status: StopReason
+    message: str | None = None
+    permanent: bool = False
+    context_length: bool = False
+    retry_after_ms: int | None = None
+    usage: TokenCounts | None = None
+    finish: Finish | None = None
+
+
+Part = TextDelta | ThinkingDelta | CallBegin | CallDelta | SegmentEnd | Outcome
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Commit:
+    """What one completed request added to the context: its input, then its reply.
+
+    Identity is its key: an adapter may keep what it encoded for a commit (in a `WeakKeyDictionary`), because the history only
+    ever grows by whole commits and a commit never changes. `messages` carry the ids that the provider knows.
+    """
+
+    messages: tuple[Content, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request to a model: `history`, then `input`. The same values always give the same bytes.
+
+    `tools` and `system` never change within a context. `input` is never empty.
+    """
+
+    system: str
+    tools: tuple[ToolSpec, ...]
+    history: Sequence[Commit]
+    input: tuple[Content, ...]
+    thinking_level: ThinkingLevel | None = None
+    session_id: str = ""
+
+
+class LLM(Protocol):
+    """A model behind a provider. Stateless: it gets the whole request each time."""
+
+    def stream(self, request: Request) -> AsyncIterator[Part]:
+        """Streams the reply; the last part is the `Outcome`. Never raises but `CancelledError`; never retries.
+
+        Closing the iterator (`aclosing`) or cancelling its task lets go of the connection at once.
+        """
+        ...
+
+
+# --- tools ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """How a tool ended. Comes last from `execute`, exactly once.
+
+    If text was streamed, it is the output and `output` must be empty. If nothing was streamed, `output` is the whole output
+    and is shown as one complete message. One of the two is not empty. `needs_input` asks the person (loop mode).
+    """
+
+    output: str = ""
+    stop_reason: StopReason | None = None
+    images: tuple[str, ...] | None = None
+    needs_input: bool = False
+
+
+class Environment(Protocol):
+    """The tools of one session."""
+
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools as the model is told of them, in an order that never changes."""
+        ...
+
+    def check(self, call: ToolCall) -> ToolResult | None:
+        """None when the call names a tool and fits its schema, else the failed result. Fast, touches no file."""
+        ...
+
+    def execute(self, call: ToolCall) -> AsyncIterator[str | ToolResult]:
+        """Runs a call that `check` passed: pieces of output as they come, then the result. Never raises but
+        `CancelledError`; cancelling it ends what it started. Limits, notes and time-outs are inside."""
+        ...
+
+    async def close(self) -> None:
+        """Ends everything the tools have left running, within 5 s."""
+        ...
+
+
+# --- approval ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of the question whether a call may run. `feedback` (of a deny) reaches the model below the denial."""
+
+    decision: Literal["allow", "deny", "forbidden"]
+    decided_by: Literal["user", "rule", "policy", "mode", "default"]
+    rule: str | None = None
+    feedback: str | None = None
+
+
+class Asking(Protocol):
+    """How an approver says that it is waiting for a person."""
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """Around the wait: the session's state is `waiting_approval` meanwhile."""
+        ...
+
+
+class Approver(Protocol):
+    """Policy, rules, mode and the person, in that order, in one place."""
+
+    async def approve(self, call: ToolCall, asking: Asking) -> Decision:
+        """Called exactly once for each call that fits its tool, one at a time, in call order.
+
+        It is cancelled when the question is withdrawn (an abort, a failed attempt): it takes back what it asked and
+        re-raises. Whatever it raises otherwise is a deny.
+        """
+        ...
+
+
+# --- where everything goes --------------------------------------------------------------------------------------------
+
+SessionState = Literal["idle", "running", "compacting", "waiting_approval", "reconnecting", "auth_required"]
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """The state of a session, told on every change."""
+
+    state: SessionState
+    pending_approvals: int = 0
+    attempt: int | None = None
+    retry_in_ms: int | None = None
+    hint: str | None = None
+
+
+class Trace(Protocol):
+    """Where what happened is kept. Never raises: a write that fails is said once and tried again."""
+
+    def append(self, line: bytes) -> None:
+        """Adds one message (JSON without its line end) as the next line, in the order of the calls."""
+        ...
+
+    async def sync(self) -> None:
+        """Returns when everything appended so far is on the disk."""
+        ...
+
+
+class Sink(Protocol):
+    """The front end's side of a session: synchronous, cannot fail, called in program order."""
+
+    def push(self, message: Message, run_id: str | None) -> None:
+        """The next message of the stream; the trace has it already."""
+        ...
+
+    def state(self, change: StateChange) -> None:
+        """The session's state has changed."""
+        ...
+
+    async def drain(self) -> None:
+        """Waits while the client is too slow to take more; returns at once below the high-water mark."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """Settings of the engine; times in milliseconds. `max_turns` ≤ 0 is unlimited."""
+
+    max_turns: int = 100
+    max_retries: int = 5
+    retry_base_ms: int = 250
+    retry_cap_ms: int = 30_000
+    context_window: int | None = None
+    vision: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A call that has its one output."""
+
+    call: ToolCall
+    output: ToolCallOutput
+    needs_input: bool = field(default=False)

@@ -1,0 +1,1 @@
+"""Who may run what: modes, remembered rules, the command policy and the rules for paths."""

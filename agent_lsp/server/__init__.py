@@ -1,0 +1,1 @@
+"""The LSP front end: JSON-RPC over stdio, sockets and WebSockets."""

@@ -1,0 +1,1 @@
+"""The tools of a session and the environment that frames, limits and times them."""
