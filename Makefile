@@ -1,0 +1,58 @@
+# Everything a developer types. `make demo` and `make test` need nothing but Python 3.11 or newer; both install into .venv.
+
+PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(shell \
+	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+BENCH ?= ../shared/bench
+BENCH_HOME := $(CURDIR)/.bench
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint style types layers size bench clean
+
+help:
+	@echo 'make demo     watch the agent work, offline, on a sample workspace'
+	@echo 'make test     everything that needs no editor    (PYTEST_ARGS="-k name" for less)'
+	@echo 'make lint     style, types, layers, and what has grown too big'
+	@echo 'make bench    agent-lsp against hand-written floors    (BENCH=folder of the harness)'
+	@echo 'make clean    remove .venv, caches and measurements'
+
+install: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml
+	@test -n '$(PYTHON)' || { echo 'agent-lsp needs Python 3.11 or newer; none was found. PYTHON=… names one.' >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(INSTALLED)
+	@$(BIN)/agent-lsp demo
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: style types layers size
+
+style: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
+	$(BIN)/basedpyright
+
+layers: $(INSTALLED)
+	$(BIN)/lint-imports
+
+size: $(INSTALLED)
+	$(BIN)/python .ci/size_report.py
+
+bench: $(INSTALLED)
+	@test -x $(BENCH)/bench.py || { echo 'no bench harness in $(BENCH); BENCH=… names its folder' >&2; exit 1; }
+	@test -x $(BENCH_HOME)/venv/bin/python || BENCH_HOME=$(BENCH_HOME) PYTHON=$(CURDIR)/$(BIN)/python $(BENCH)/install.sh floors
+	BENCH_HOME=$(BENCH_HOME) AGENT_LSP_CMD=$(CURDIR)/$(BIN)/agent-lsp $(BENCH_HOME)/venv/bin/python $(BENCH)/bench.py --quick floor-raw floor-httpx agent-lsp
+	BENCH_HOME=$(BENCH_HOME) $(BENCH_HOME)/venv/bin/python $(BENCH)/report.py
+
+clean:
+	rm -rf .venv .bench .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build
+	find agent_lsp tests -name __pycache__ -type d -prune -exec rm -rf {} +
