@@ -1,0 +1,23 @@
+"""The names of what works, told to the client in the answer to `initialize`. Nothing heavy is imported to know them."""
+
+from __future__ import annotations
+
+PROTOCOL_VERSION = 1
+
+METHODS: tuple[str, ...] = (
+    "agent/session/new",
+    "agent/session/list",
+    "agent/session/close",
+    "agent/session/update",
+    "agent/session/history",
+    "agent/run",
+    "agent/steer",
+    "agent/unsteer",
+    "agent/abort",
+    "agent/retryNow",
+    "agent/tools",
+    "agent/models",
+    "agent/compactability",
+)
+SERVER_REQUESTS: tuple[str, ...] = ("agent/approve",)
+MODES: tuple[str, ...] = ("native",)
