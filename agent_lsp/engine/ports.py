@@ -5,12 +5,12 @@ Protocols, not base classes: an implementation needs to import nothing but the v
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from agent_lsp.messages.content import Content, Fidelity, StopReason, ToolCall, ToolCallOutput
+from agent_lsp.messages.content import Content, Fidelity, StopReason, ToolCall
 from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import Finish, TokenCounts, ToolSpec
 
@@ -29,7 +29,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """A piece of the reply's reasoning. Opens a thinking segment if none is open. An empty one opens it all the same."""
+    """A piece of the reply's reasoning. Opens a thinking segment if none is open, even if the piece is empty."""
 
     thinking: str
 
@@ -55,8 +55,8 @@ class CallDelta:
 class SegmentEnd:
     """The open segment ends here: a call (`key`), which is complete and may run now, or the text or thinking (None).
 
-    `fidelity` goes onto the complete message. An adapter sends this only when it knows that the segment was not cut: what is
-    still open at the `Outcome` is closed by the engine with the stop reason that fits.
+    `fidelity` goes onto the complete message. An adapter sends this only when it knows that the segment was not cut:
+    what is still open at the `Outcome` is closed by the engine with the stop reason that fits.
     """
 
     key: int | None = None
@@ -67,9 +67,9 @@ class SegmentEnd:
 class Outcome:
     """How a request ended; always the last part of a stream, exactly once.
 
-    `message` is one line for a person, never with a credential in it; on everything but completed. `permanent`: the same
-    request can never succeed. `context_length`: it was too long for the model. `retry_after_ms`: what the provider asked for.
-    `usage` and `finish` are set on completed only.
+    `message` is one line for a person, never with a credential in it; on everything but completed. `permanent`: the
+    same request can never succeed. `context_length`: it was too long for the model. `retry_after_ms`: what the provider
+    asked for. `usage` and `finish` are set on completed only.
     """
 
     status: StopReason
@@ -88,8 +88,8 @@ Part = TextDelta | ThinkingDelta | CallBegin | CallDelta | SegmentEnd | Outcome
 class Commit:
     """What one completed request added to the context: its input, then its reply.
 
-    Identity is its key: an adapter may keep what it encoded for a commit (in a `WeakKeyDictionary`), because the history only
-    ever grows by whole commits and a commit never changes. `messages` carry the ids that the provider knows.
+    Identity is its key: an adapter may keep what it encoded for a commit (in a `WeakKeyDictionary`), because history
+    only ever grows by whole commits and a commit never changes. `messages` carry the ids that the provider knows.
     """
 
     messages: tuple[Content, ...]
@@ -113,7 +113,7 @@ class Request:
 class LLM(Protocol):
     """A model behind a provider. Stateless: it gets the whole request each time."""
 
-    def stream(self, request: Request) -> AsyncIterator[Part]:
+    def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Streams the reply; the last part is the `Outcome`. Never raises but `CancelledError`; never retries.
 
         Closing the iterator (`aclosing`) or cancelling its task lets go of the connection at once.
@@ -128,8 +128,8 @@ class LLM(Protocol):
 class ToolResult:
     """How a tool ended. Comes last from `execute`, exactly once.
 
-    If text was streamed, it is the output and `output` must be empty. If nothing was streamed, `output` is the whole output
-    and is shown as one complete message. One of the two is not empty. `needs_input` asks the person (loop mode).
+    If text was streamed, it is the output and `output` must be empty. If nothing was streamed, `output` is the whole
+    output and is shown as one complete message. One of the two is not empty. `needs_input` asks the person (loop mode).
     """
 
     output: str = ""
@@ -149,7 +149,7 @@ class Environment(Protocol):
         """None when the call names a tool and fits its schema, else the failed result. Fast, touches no file."""
         ...
 
-    def execute(self, call: ToolCall) -> AsyncIterator[str | ToolResult]:
+    def execute(self, call: ToolCall) -> AsyncGenerator[str | ToolResult, None]:
         """Runs a call that `check` passed: pieces of output as they come, then the result. Never raises but
         `CancelledError`; cancelling it ends what it started. Limits, notes and time-outs are inside."""
         ...
@@ -202,6 +202,7 @@ class StateChange:
     """The state of a session, told on every change."""
 
     state: SessionState
+    queued: int = 0
     pending_approvals: int = 0
     attempt: int | None = None
     retry_in_ms: int | None = None
@@ -246,12 +247,3 @@ class EngineOptions:
     retry_cap_ms: int = 30_000
     context_window: int | None = None
     vision: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """A call that has its one output."""
-
-    call: ToolCall
-    output: ToolCallOutput
-    needs_input: bool = field(default=False)

@@ -59,8 +59,8 @@ class RequestBegin(Payload):
 class RequestEnd(Payload):
     """At the end of the model's stream, without waiting for tools.
 
-    `attempt` is 1-based: on every failure, on a success after failures, on an abort only above 1. `retry_in_ms` only when
-    the request will be made again. `finish` only on completed, `error_message` on neither completed nor aborted.
+    `attempt` is 1-based: on every failure, on a success after failures, on an abort only above 1. `retry_in_ms` only
+    when the request will be made again. `finish` only on completed, `error_message` on neither completed nor aborted.
     """
 
     type: Literal["request_end"] = "request_end"

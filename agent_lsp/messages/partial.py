@@ -1,7 +1,7 @@
 """Streaming discipline in one place: `start → delta* → stop`, then at once the complete message.
 
-A `Segment` writes it: whoever streams opens one, feeds it and closes it, and cannot break the rule. An `Aggregator` reads
-it: it joins fragments as a client does and refuses a stream that breaks the rule.
+A `Segment` writes it: whoever streams opens one, feeds it and closes it, and cannot break the rule. An `Aggregator`
+reads it: it joins fragments as a client does and refuses a stream that breaks the rule.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ class Segment:
 
     __slots__ = ("_emit", "_pieces", "call_id", "kind", "name")
 
-    def __init__(self, emit: Callable[[Content | Partial], None], kind: Kind, *, name: str = "", call_id: str = "") -> None:
+    def __init__(
+        self, emit: Callable[[Content | Partial], None], kind: Kind, *, name: str = "", call_id: str = ""
+    ) -> None:
         self._emit, self._pieces = emit, list[str]()
         self.kind: Kind = kind
         self.name, self.call_id = name, call_id

@@ -1,0 +1,93 @@
+"""The gate: calls are decided one at a time, in call order.
+
+Answers, withdrawals and aborts resolve futures to values. Only the question to the approver itself is cancelled, so
+that it can take back what it asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from agent_lsp.engine.ports import Approver, Decision
+from agent_lsp.engine.scope import TaskScope
+from agent_lsp.messages.content import ToolCall
+
+_log = logging.getLogger(__name__)
+_NOBODY = Decision("deny", "default")
+
+
+class _Question:
+    __slots__ = ("answer", "call", "task")
+
+    def __init__(self, call: ToolCall) -> None:
+        self.call = call
+        self.answer: asyncio.Future[Decision | None] = asyncio.get_running_loop().create_future()
+        self.task: asyncio.Task[Decision] | None = None
+
+
+class Gate:
+    """The queue of one root session. `changed` is called whenever the number of waiting persons changes."""
+
+    def __init__(self, approver: Approver | None, scope: TaskScope, changed: Callable[[], None]) -> None:
+        self._approver, self._scope, self._changed = approver, scope, changed
+        self._queue: list[_Question] = []
+        self.pending = 0
+
+    def ask(self, call: ToolCall) -> asyncio.Future[Decision | None]:
+        """Queues the call. The future resolves to the decision, or to None when the question was withdrawn."""
+        question = _Question(call)
+        self._queue.append(question)
+        if len(self._queue) == 1:
+            self._open()
+        return question.answer
+
+    def withdraw(self, answer: asyncio.Future[Decision | None]) -> None:
+        """Takes a question back, whether it waits its turn or is being asked; a decided one is left alone."""
+        for question in self._queue:
+            if question.answer is answer:
+                if question.task:
+                    question.task.cancel()
+                self._settle(question, None)
+                return
+
+    @contextmanager
+    def waiting(self) -> Generator[None]:
+        """Around the wait for a person (`ports.Asking`)."""
+        self.pending += 1
+        self._changed()
+        try:
+            yield
+        finally:
+            self.pending -= 1
+            self._changed()
+
+    def _open(self) -> None:
+        question = self._queue[0]
+        if self._approver is None:
+            self._settle(question, _NOBODY)
+            return
+        question.task = self._scope.spawn(
+            self._approver.approve(question.call, self), lambda task: self._answered(question, task)
+        )
+
+    def _answered(self, question: _Question, task: asyncio.Task[Decision]) -> None:
+        if task.cancelled():
+            decision = _NOBODY
+        elif error := task.exception():
+            _log.error("the approver failed; the call is denied", exc_info=error)
+            decision = _NOBODY
+        else:
+            decision = task.result()
+        self._settle(question, decision)
+
+    def _settle(self, question: _Question, decision: Decision | None) -> None:
+        if question not in self._queue:
+            return
+        was_head = self._queue[0] is question
+        self._queue.remove(question)
+        question.answer.set_result(decision)
+        if was_head and self._queue:
+            self._open()

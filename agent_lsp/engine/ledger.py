@@ -1,0 +1,146 @@
+"""The one reducer: what was traced, record by record, makes the context. Live and replay share it.
+
+The engine records what happens and asks the ledger what the next request must hold; it keeps no second account.
+"""
+
+from __future__ import annotations
+
+from agent_lsp.engine import carry_over
+from agent_lsp.engine.call_ids import CallIds
+from agent_lsp.engine.carry_over import AttemptRecord, Batch
+from agent_lsp.engine.ports import Commit
+from agent_lsp.messages import markers
+from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, Thinking, ToolCall, ToolCallOutput
+from agent_lsp.messages.envelope import SessionMeta
+from agent_lsp.messages.events import (
+    Abort,
+    Event,
+    RequestBegin,
+    RequestEnd,
+    RunBegin,
+    TokenCounts,
+    TokenUsage,
+    ToolListReady,
+    ToolSpec,
+)
+
+
+class Ledger:
+    """The context of a session and what waits to join it.
+
+    `history` grows by whole commits. What waits is, in this order: the outputs of the last reply's calls (`batch`),
+    other input (carry-over, prompts, steering), and what failed attempts of this turn produced.
+    """
+
+    def __init__(self) -> None:
+        self.ids = CallIds()
+        self.history: list[Commit] = []
+        self.batch: Batch | None = None
+        self.cut_calls: list[str] = []
+        self.tools_told: tuple[ToolSpec, ...] | None = None
+        self.turns = 0
+        self.usage = TokenCounts()
+        self.context_tokens = 0
+        self._pending: list[Content] = []
+        self._attempts: list[AttemptRecord] = []
+        self._open: AttemptRecord | None = None
+
+    def request_input(self) -> tuple[Content, ...]:
+        """The input of the next request, the ids as the session knows them."""
+        outputs = self.batch.answered() if self.batch else []
+        note = carry_over.retried(self._attempts)
+        return (*outputs, *self._pending, *([note] if note else ()))
+
+    def has_input(self) -> bool:
+        """Whether there is anything to send."""
+        return bool(self.batch or self._pending or self._attempts)
+
+    def wire(self, messages: tuple[Content, ...]) -> tuple[Content, ...]:
+        """The messages with the call ids that the provider knows."""
+        return tuple(self._with_original_id(one) for one in messages)
+
+    def apply(self, payload: Content | Event | SessionMeta) -> None:
+        """Takes the next record. Fragments are no records; what does not touch the context changes nothing."""
+        match payload:
+            case Text() | InlineData() if payload.role == "assistant":
+                self._replied(payload)
+            case Text() | InlineData() | ImageUrl():
+                self._pending.append(payload)
+            case Thinking() | ToolCall():
+                self._replied(payload)
+            case ToolCallOutput():
+                self._answered(payload)
+            case RequestEnd():
+                self._request_ended(payload)
+            case RunBegin():
+                self._run_began()
+            case RequestBegin():
+                self._open = AttemptRecord()
+            case TokenUsage():
+                self.usage, self.context_tokens = payload.session, payload.request.total
+            case ToolListReady():
+                self.tools_told = payload.tools
+            case Abort():
+                self._interrupt(markers.INTERRUPTED)
+            case _:
+                pass
+
+    def _replied(self, payload: Text | InlineData | Thinking | ToolCall) -> None:
+        if isinstance(payload, ToolCall):
+            self.ids.note(payload.tool_call_id)
+        if self._open:  # a text outside a request is the engine's own note, which no model sees
+            self._open.reply.append(payload)
+
+    def _answered(self, output: ToolCallOutput) -> None:
+        id = output.tool_call_id
+        if self.batch and any(call.tool_call_id == id for call in self.batch.calls):
+            self.batch.outputs.setdefault(id, output)
+            return
+        for attempt in (self._open, *reversed(self._attempts)):
+            if attempt and any(isinstance(one, ToolCall) and one.tool_call_id == id for one in attempt.reply):
+                attempt.outputs.setdefault(id, output)
+                return
+
+    def _run_began(self) -> None:
+        if self._open or self._attempts or (self.batch and not self.batch.is_settled()):
+            self._interrupt(markers.INTERRUPTED_BY_EXIT)
+
+    def _request_ended(self, event: RequestEnd) -> None:
+        attempt = self._open or AttemptRecord()
+        self._open = None
+        if event.status == "completed":
+            self._commit(attempt)
+        else:
+            attempt.status = event.status
+            self._attempts.append(attempt)
+
+    def _commit(self, attempt: AttemptRecord) -> None:
+        torn = [one for one in attempt.reply if isinstance(one, ToolCall) and one.stop_reason]
+        reply = tuple(one for one in attempt.reply if one not in torn)
+        self.history.append(Commit(self.wire(self.request_input() + reply)))
+        calls = [one for one in reply if isinstance(one, ToolCall)]
+        self.batch = Batch(calls, attempt.outputs) if calls else None
+        self.cut_calls = [one.name for one in torn]
+        self._pending, self._attempts = [], []
+        self.turns += 1
+
+    def _interrupt(self, placeholder: str) -> None:
+        """The turn ends here: what it leaves waits for the next request."""
+        if self._open:  # no `request_end`: the process ended; an attempt without product leaves its input as it was
+            self._open.status = "aborted" if self._open.reply else "failed"
+            self._attempts.append(self._open)
+            self._open = None
+        given = [*(self.batch.answered(placeholder) if self.batch else []), *self._pending]
+        if self._attempts and self._attempts[-1].status == "aborted":
+            earlier = carry_over.retried(self._attempts[:-1])
+            self._pending = carry_over.aborted([*given, *([earlier] if earlier else [])], self._attempts[-1:])
+        else:
+            note = carry_over.retried(self._attempts)
+            self._pending = [*given, *([note] if note else [])]
+        self.batch, self._attempts = None, []
+
+    def _with_original_id(self, payload: Content) -> Content:
+        if not isinstance(payload, ToolCall | ToolCallOutput):
+            return payload
+        original = self.ids.original(payload.tool_call_id)
+        return payload if original == payload.tool_call_id else payload.model_copy(update={"tool_call_id": original})

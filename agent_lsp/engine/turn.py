@@ -1,0 +1,108 @@
+"""One turn: attempts at the same request, up the reconnect ladder, until one completes or the run has to end."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncGenerator, Sequence
+
+from agent_lsp.engine.attempt import Attempt
+from agent_lsp.engine.backoff import Ladder
+from agent_lsp.engine.hooks import Retry, Stop
+from agent_lsp.engine.interrupt import Interrupt
+from agent_lsp.engine.ports import Outcome, Part, Request, StateChange, ThinkingLevel
+from agent_lsp.engine.runtime import Runtime
+
+ABORTED = Outcome("aborted")
+
+
+class Turn:
+    """One turn of a run. `attempts` are all that were made, the last one last."""
+
+    def __init__(
+        self, runtime: Runtime, interrupt: Interrupt, thinking_level: ThinkingLevel | None, initial: Sequence[Part] = ()
+    ) -> None:
+        self.attempts: list[Attempt] = []
+        self.stop: Stop | None = None
+        self.abort_reason = "aborted by user"
+        self._runtime, self._interrupt, self._initial = runtime, interrupt, initial
+        self._thinking_level: ThinkingLevel | None = thinking_level
+        options = runtime.options
+        self.ladder = Ladder(options.max_retries, options.retry_base_ms, options.retry_cap_ms)
+        self._wait: asyncio.Future[None] | None = None
+
+    async def run(self) -> Outcome:
+        """Climbs the ladder; the outcome of the last attempt, or an aborted one when the run was interrupted."""
+        for number in itertools.count(1):
+            attempt = self._begin(number)
+            if not await self._interrupt.wait(attempt.ended):
+                attempt.finish(ABORTED)
+                return ABORTED
+            outcome = attempt.ended.result()
+            verdict = None if outcome.status == "completed" else self._runtime.hooks.after_attempt(outcome)
+            self.stop = verdict if isinstance(verdict, Stop) else None
+            may_retry = outcome.status != "completed" and self.stop is None
+            wait_ms = self.ladder.wait_ms(number, outcome) if may_retry else None
+            attempt.finish(outcome, wait_ms)
+            self._runtime.sync_soon()
+            if wait_ms is None:
+                return outcome
+            if isinstance(verdict, Retry) and verdict.note:
+                self._runtime.emit(verdict.note)
+            if not await self._pause(wait_ms, number):
+                self.abort_reason = "aborted during reconnect backoff"
+                return ABORTED
+        raise AssertionError("unreachable")
+
+    def retry_now(self) -> bool:
+        """Ends the present wait; false when nothing waits."""
+        if self._wait is None or self._wait.done():
+            return False
+        self._wait.set_result(None)
+        return True
+
+    def _begin(self, number: int) -> Attempt:
+        attempt = Attempt(self._runtime, number)
+        self.attempts.append(attempt)
+        attempt.begin(self._parts())
+        return attempt
+
+    def _parts(self) -> AsyncGenerator[Part, None]:
+        if self._initial:
+            initial, self._initial = self._initial, ()
+            return _replay(initial)
+        runtime, ledger = self._runtime, self._runtime.ledger
+        request = Request(
+            system=runtime.system,
+            tools=ledger.tools_told or (),
+            history=tuple(ledger.history),
+            input=ledger.wire(ledger.request_input()),
+            thinking_level=self._thinking_level,
+            session_id=runtime.session_id,
+        )
+        return runtime.llm.stream(request)
+
+    async def _pause(self, wait_ms: int, number: int) -> bool:
+        """Waits, and for the tools that still run; false when interrupted."""
+        loop = asyncio.get_running_loop()
+        self._wait = loop.create_future()
+        timer = loop.call_later(wait_ms / 1000, _resolve, self._wait)
+        self._runtime.set_state(StateChange("reconnecting", attempt=number, retry_in_ms=wait_ms))
+        waited = await self._interrupt.wait(self._wait)
+        timer.cancel()
+        self._wait = None
+        calls = [call for attempt in self.attempts for call in attempt.calls]
+        if waited and await self._interrupt.wait_all(call.settled for call in calls):
+            self._runtime.set_state(StateChange("running"))
+            return True
+        return False
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+async def _replay(parts: Sequence[Part]) -> AsyncGenerator[Part, None]:
+    for part in parts:
+        yield part
