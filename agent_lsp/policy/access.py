@@ -9,17 +9,20 @@ from typing import Literal, Protocol
 from agent_lsp.engine.ports import Permission
 from agent_lsp.messages.content import ToolCall
 
+AccessKind = Literal["read", "edit", "command", "other", "own", "ask"]
+
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """What one call would touch.
 
-    `kind`: `read` looks, `edit` changes files, `command` runs `command` in `cwd`, `other` does anything else that changes the
-    world, `own` only touches what the session itself made (never asked about), `ask` is always put to the person.
+    `kind`: `read` looks, `edit` changes files, `command` runs `command` in `cwd`, `other` changes the world in another
+    way, `own` only touches what the session itself made (never asked about), `ask` is put to the person in every mode
+    but `allow-all`.
     `paths`: absolute, as the tool would open them, links and `..` not resolved yet.
     """
 
-    kind: Literal["read", "edit", "command", "other", "own", "ask"]
+    kind: AccessKind
     paths: tuple[Path, ...] = ()
     command: str | None = None
     cwd: Path | None = None

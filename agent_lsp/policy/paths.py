@@ -1,0 +1,179 @@
+"""Where a path leads, and what the rules say about that place.
+
+A path is judged by where it really leads: links and `..` resolved as the file system resolves them. Whether a place is
+inside the workspace is decided strictly (the same spelling, or the same directory on the disk); whether it is forbidden
+is decided generously (letter case, Unicode form and invisible characters set aside), by the spelling and by where it
+leads: a wrong "inside" or "not forbidden" would open something, the other two mistakes only ask or refuse.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent_lsp.policy.globs import PathGlob
+from agent_lsp.policy.sensitive import GUARDED_ENDINGS, GUARDED_FILES, GUARDED_FOLDERS, SECRETS, SYSTEM_SECRETS
+
+Standing = Literal["inside", "guarded", "outside", "forbidden"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a path leads (`path`, nothing left to resolve) and what that means.
+
+    `inside`: the workspace or the session's scratchpad. `guarded`: inside, but a change there can make code run.
+    `outside`: anywhere else. `forbidden`: no tool may look or write there.
+    """
+
+    path: Path
+    standing: Standing
+
+
+class PathRules:
+    """The rules for the paths of one session."""
+
+    def __init__(
+        self,
+        workspace: Path,
+        *,
+        data_dir: Path,
+        scratchpad: Path | None = None,
+        user_config: Iterable[Path] = (),
+        deny: Iterable[str] = (),
+        homes: Iterable[Path] | None = None,
+    ) -> None:
+        """`user_config`: the user's configuration file and folder. `deny`: globs or absolute paths, `~` allowed.
+
+        `homes` are the user's home folders (default: the environment's and the account's).
+        """
+        self.workspace = _resolved(workspace)
+        self._scratchpad = _resolved(scratchpad) if scratchpad else None
+        self._homes = tuple(user_homes() if homes is None else homes)
+        secrets = [home / name for home in self._homes for name in SECRETS]
+        roots = (data_dir, *user_config, *secrets, *map(Path, SYSTEM_SECRETS))
+        both = dict.fromkeys(path for root in roots for path in (_spelled(root), _resolved(root)))
+        self._forbidden = frozenset(_folded(path) for path in both)
+        self._forbidden_identities = frozenset(filter(None, map(_identity, both)))
+        self._deny = [PathGlob(pattern, self.workspace, next(iter(self._homes), None)) for pattern in deny]
+
+    def place(self, path: Path, *, writes: bool = False) -> Place:
+        """Where the (absolute) path leads now and what that means for a tool that reads or `writes` there.
+
+        A link may change between the check and the use: whoever opens the file asks again just before, and opens
+        `Place.path`.
+        """
+        try:
+            real = _resolved(path)
+        except (ValueError, OSError, RuntimeError):
+            return Place(path, "outside")  # nothing can be opened by such a name; it must not count as inside
+        return Place(real, self._standing(path, real, writes))
+
+    def forbids(self, path: Path) -> bool:
+        """Whether no tool may look or write there; for whoever walks a tree, reads a mention or an image."""
+        return self.place(path).standing == "forbidden"
+
+    def _standing(self, path: Path, real: Path, writes: bool) -> Standing:
+        spelled = _spelled(path)
+        if self._is_forbidden(spelled) or (real != spelled and self._is_forbidden(real)):
+            return "forbidden"
+        if self._scratchpad and _below(real, self._scratchpad) is not None:
+            return "inside"
+        below = _below(real, self.workspace)
+        if below is None:
+            return "outside"
+        return "guarded" if writes and (_runs_code(below) or _runs_code(_below(spelled, self.workspace))) else "inside"
+
+    def _is_forbidden(self, path: Path) -> bool:
+        if any(glob.matches(path) for glob in self._deny) or _is_own_process(path):
+            return True
+        if self._scratchpad and _below(path, self._scratchpad) is not None:
+            return False
+        folded = _folded(path)
+        return any(folded[:length] in self._forbidden for length in range(1, len(folded) + 1)) or any(
+            _identity(part) in self._forbidden_identities for part in (path, *path.parents)
+        )
+
+
+def user_homes() -> tuple[Path, ...]:
+    """The home folder of the environment and the one of the account, which differ when `HOME` was set by hand."""
+    found: list[Path] = []
+    with suppress(RuntimeError):  # no home at all
+        found.append(Path.home())
+    if sys.platform != "win32":
+        import pwd  # not on every platform
+
+        with suppress(KeyError):  # an account without an entry
+            found.append(Path(pwd.getpwuid(os.getuid()).pw_dir))
+    return tuple(dict.fromkeys(home for home in found if home.is_absolute() and home != Path(home.anchor)))
+
+
+def _resolved(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _spelled(path: Path) -> Path:
+    """The path with `.` and `..` undone as text, its links kept: pathlib has no such function."""
+    return Path(os.path.abspath(path))  # noqa: PTH100
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """The file system's own name of what is at the path."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino) if found.st_ino else None
+
+
+def _below(path: Path, root: Path) -> tuple[str, ...] | None:
+    """The components of the path below the root, None if it is not the root or below it.
+
+    Decided by spelling or, for another letter case or a bind mount, by identity.
+    """
+    if path == root or root in path.parents:
+        return path.relative_to(root).parts
+    identity = _identity(root)
+    for ancestor in (path, *path.parents):
+        if identity is not None and _identity(ancestor) == identity:
+            return path.relative_to(ancestor).parts
+    return None
+
+
+def _fold(part: str) -> str:
+    """A path component as the most forgiving file system would compare it.
+
+    Letter case and Unicode form (APFS, NTFS), characters that HFS+ ignores, the trailing dots, blanks and stream names
+    of Windows.
+    """
+    if not part.isascii():
+        part = unicodedata.normalize("NFKC", part)
+        part = "".join(char for char in part if unicodedata.category(char) != "Cf")
+    return part.casefold().split(":", 1)[0].rstrip(". ") or part
+
+
+def _folded(path: Path) -> tuple[str, ...]:
+    return tuple(map(_fold, path.parts))
+
+
+def _runs_code(below: tuple[str, ...] | None) -> bool:
+    """Whether a change there can make code run, by the components below the workspace."""
+    parts = [_fold(part) for part in below or ()]
+    return any(part in GUARDED_FOLDERS for part in parts) or any(
+        part in GUARDED_FILES or part.endswith(GUARDED_ENDINGS) for part in parts[-1:]
+    )
+
+
+def _is_own_process(path: Path) -> bool:
+    """Whether the path is one of this process's entries in /proc, by any of its thread ids too."""
+    parts = path.parts
+    if len(parts) < 3 or parts[1] != "proc":
+        return False
+    if parts[2] in ("self", "thread-self"):
+        return True
+    return parts[2] == str(os.getpid()) or (parts[2].isdecimal() and Path(f"/proc/self/task/{parts[2]}").exists())

@@ -1,0 +1,59 @@
+"""Small JSON files that only the user may read: written whole or not at all, read without trust."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in the file; empty if it is missing, unreadable or anything else than an object."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType] - its values are checked by whoever reads them
+
+
+def write_object(path: Path, value: dict[str, Any]) -> None:
+    """Puts the object into the file (mode 0600, its folder 0700): after a crash it holds the old or the new one.
+
+    Raises `OSError`.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    fresh = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def locked(path: Path) -> Generator[None]:
+    """Keeps other processes from changing the file meanwhile, where the platform has advisory locks.
+
+    Raises `OSError`.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:  # Windows: the last writer wins
+        yield
+        return
+    descriptor = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
