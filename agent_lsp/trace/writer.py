@@ -166,11 +166,12 @@ class TraceWriter:
     async def _sync(self) -> None:
         if self._queue and not self._waiting:
             self._flush()
+        descriptors: list[int] = []
         try:
-            descriptors = [file.duplicate() for file in (*self._unsynced, self._file) if file]
+            for file in (*self._unsynced, self._file):
+                descriptors += [file.duplicate()] if file else []
         except OSError as error:
             self._failed(error)
-            return
         folders = tuple(self._new_folders)
         self._new_folders.clear()
         self._let_go_of_full_files()

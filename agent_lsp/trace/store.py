@@ -1,0 +1,205 @@
+"""The sessions on disk, whoever wrote them: list them, read one's history, delete one.
+
+Everything here blocks on the disk and may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from agent_lsp.errors import SessionNotFound
+from agent_lsp.messages.envelope import SessionMeta
+from agent_lsp.trace.cursor import seal, unseal
+from agent_lsp.trace.file import lock_newest
+from agent_lsp.trace.history import Page, decode_cursor, page, traced
+from agent_lsp.trace.paths import DataDir, TracePath
+from agent_lsp.trace.reader import read_meta
+from agent_lsp.trace.summary import Scan, Totals, last_timestamp, scan
+
+_CURSOR = re.compile(r"([0-9TZ:.-]+) (session-[0-9a-f-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A session as it is on disk: as it was created, and what has become of it.
+
+    `meta` comes without its system prompt. Times are ISO 8601 in UTC. `trace_path` is the newest file.
+    """
+
+    session_id: str
+    meta: SessionMeta
+    totals: Totals
+    updated_at: str
+    trace_path: Path
+
+    @property
+    def title(self) -> str | None:
+        """The last title it was given."""
+        return self.totals.settings.title
+
+    @property
+    def model(self) -> str:
+        """The model as `provider/model`: the last that was chosen, else the first."""
+        return self.totals.settings.model or f"{self.meta.provider}/{self.meta.model_id}"
+
+    @property
+    def mode(self) -> str:
+        """The mode: the last that was chosen, else the first."""
+        return self.totals.settings.mode or self.meta.mode
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Some sessions, the last written first, and the cursor of those that follow (None: there are no more)."""
+
+    sessions: tuple[StoredSession, ...]
+    next_cursor: str | None = None
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was read of a session, kept for as long as its newest file has this state."""
+
+    newest: TracePath
+    state: tuple[int, int, int]
+    updated_at: str
+    meta: SessionMeta | None = None
+    scanned: Scan | None = None
+
+
+class SessionStore:
+    """The sessions of a data directory. Remembers what it read, so that a second look reads only what was added."""
+
+    def __init__(self, data: DataDir) -> None:
+        self._data = data
+        self._seen: dict[str, _Seen] = {}
+
+    def exists(self, session_id: str) -> bool:
+        """Whether the session has a trace."""
+        return bool(self._data.trace_files(session_id))
+
+    def list(
+        self, workspace: str | None = None, limit: int = 50, cursor: str | None = None, *, subagents: bool = False
+    ) -> SessionPage:
+        """A page of the sessions, the last written first.
+
+        `workspace` keeps those whose workspace is this very text. Sessions of subagents are left out unless asked for;
+        so are, always, traces without a readable beginning. A session that is written to between two pages moves to the
+        front, the others come exactly once. InvalidParams for a cursor that is none.
+        """
+        before = unseal(cursor, _CURSOR).groups() if cursor is not None else None
+        found: list[StoredSession] = []
+        for session_id, seen in self._newest_first():
+            if before is not None and (seen.updated_at, session_id) >= before:
+                continue
+            meta = _meta(seen)
+            if meta is None or workspace not in (None, meta.workspace) or (meta.source == "subagent" and not subagents):
+                continue
+            if len(found) >= max(1, limit):
+                return SessionPage(tuple(found), seal(f"{found[-1].updated_at} {found[-1].session_id}"))
+            if stored := self._stored(session_id, seen, meta):
+                found.append(stored)
+        return SessionPage(tuple(found))
+
+    def get(self, session_id: str) -> StoredSession:
+        """One session. SessionNotFound when it has no trace, or none that can be read."""
+        files = self._files(session_id)
+        seen = _look(files[-1], self._seen.get(session_id))
+        meta = _meta(seen) if seen else None
+        stored = self._stored(session_id, seen, meta) if seen and meta else None
+        if not stored:
+            raise SessionNotFound(session_id, f"{files[-1].path.name} does not begin with what the session is")
+        return stored
+
+    def history(self, session_id: str, limit: int = 200, cursor: str | None = None) -> Page:
+        """A page of everything in the session's traces, oldest first.
+
+        SessionNotFound when there is no trace or it cannot be read, InvalidParams for a cursor that is none.
+        """
+        start = decode_cursor(cursor)
+        try:
+            return page(traced(self._files(session_id), start), limit)
+        except OSError as error:
+            raise SessionNotFound(session_id, f"its trace cannot be read ({error.strerror})") from error
+
+    def delete(self, session_id: str) -> None:
+        """Removes a session's traces and its scratchpad.
+
+        SessionNotFound when there is neither, SessionBusy while any process has the session open. OSError when the disk
+        refuses; what is left can be deleted again.
+        """
+        scratchpad = self._data.scratchpad(session_id)
+        if self.exists(session_id) or not scratchpad.is_dir():
+            self._delete_traces(session_id)
+        if scratchpad.is_dir():
+            shutil.rmtree(scratchpad)
+
+    def _delete_traces(self, session_id: str) -> None:
+        lock = lock_newest(self._data, session_id)
+        try:
+            for file in self._data.trace_files(session_id):  # oldest first: what a crash leaves is still the session
+                file.path.unlink(missing_ok=True)
+            for draft in lock.path.parent.glob(f"{session_id}_*.draft"):
+                draft.unlink(missing_ok=True)
+        finally:
+            lock.close()
+        self._seen.pop(session_id, None)
+        with contextlib.suppress(OSError):  # there are other sessions of that day
+            lock.path.parent.rmdir()
+
+    def _files(self, session_id: str) -> Sequence[TracePath]:
+        files = self._data.trace_files(session_id)
+        if not files:
+            raise SessionNotFound(session_id, "it has no trace")
+        return files
+
+    def _newest_first(self) -> Sequence[tuple[str, _Seen]]:
+        known, seen = self._seen, dict[str, _Seen]()
+        for session_id, newest in self._data.newest_trace_files().items():
+            if looked := _look(newest, known.get(session_id)):
+                seen[session_id] = looked
+        self._seen = seen
+        return sorted(seen.items(), key=lambda item: (item[1].updated_at, item[0]), reverse=True)
+
+    def _stored(self, session_id: str, seen: _Seen, meta: SessionMeta) -> StoredSession | None:
+        try:
+            seen.scanned = scan(self._data.trace_files(session_id), seen.scanned)
+        except OSError:
+            return None  # deleted, or made unreadable, since it was listed
+        return StoredSession(session_id, meta, seen.scanned.shown, seen.updated_at, seen.newest.path)
+
+
+def _look(newest: TracePath, before: _Seen | None) -> _Seen | None:
+    """What is known of a session, which is what was known before if its newest file is the same. None if that is gone."""
+    try:
+        found = newest.path.stat()
+        state = (found.st_ino, found.st_size, found.st_mtime_ns)
+        if before and before.newest == newest and before.state == state:
+            return before
+        updated_at = last_timestamp(newest.path, found.st_size) or _stamp(found.st_mtime)
+    except OSError:
+        return None
+    if before and before.newest == newest and before.state[0] == state[0]:
+        return _Seen(newest, state, updated_at, before.meta, before.scanned)
+    return _Seen(newest, state, updated_at, None, before.scanned if before else None)
+
+
+def _stamp(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _meta(seen: _Seen) -> SessionMeta | None:
+    if seen.meta is None:
+        try:
+            read = read_meta(seen.newest.path)
+        except OSError:
+            return None
+        if read:
+            seen.meta = read.payload.model_copy(update={"system_prompt": ""})  # long, and there may be thousands
+    return seen.meta
