@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +129,7 @@ class Scripted:
         """Adds turns. One that is a function is made from its request when that comes."""
         self.turns += turns
 
-    async def stream(self, request: Request) -> AsyncIterator[Part]:
+    async def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Plays the next turn."""
         self.requests.append(request)
         turn: Turn = self.turns.pop(0) if self.turns else [text("unscripted")]

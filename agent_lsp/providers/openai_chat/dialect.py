@@ -1,0 +1,63 @@
+"""What differs between the servers that speak Chat Completions, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from agent_lsp.providers.catalog import BUILT_IN
+from agent_lsp.providers.endpoint import Endpoint
+from agent_lsp.providers.thinking import Style
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One server's habits. The defaults are what nearly all of them understand."""
+
+    thinking: Style = "effort"
+    max_tokens: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    stream_options: bool = True
+    text_parts: bool = True
+    """Whether a user message may hold several texts; else each text is a message of its own."""
+    user_after_tool: bool = True
+    """Whether a user message may follow the results of tools: an image that a tool returned goes there."""
+    nine_character_ids: bool = False
+    """Whether ids of calls must be nine letters or digits."""
+    thinking_field: str | None = None
+    """The field in which earlier thinking is wanted back even where another model wrote it."""
+    cache_key: bool = False
+    """Whether `prompt_cache_key` is understood."""
+    key_header: str = "authorization"
+
+
+_OPENAI = Dialect(max_tokens="max_completion_tokens", cache_key=True)
+
+_BY_HOST: Mapping[str, Dialect] = {
+    "api.openai.com": _OPENAI,
+    "openai.azure.com": Dialect(max_tokens="max_completion_tokens", key_header="api-key"),
+    "generativelanguage.googleapis.com": Dialect(),
+    "openrouter.ai": Dialect(thinking="openrouter"),
+    "api.deepseek.com": Dialect(thinking="deepseek", text_parts=False, thinking_field="reasoning_content"),
+    "api.mistral.ai": Dialect(
+        thinking="high_only", stream_options=False, user_after_tool=False, nine_character_ids=True
+    ),
+    "api.groq.com": Dialect(thinking="low_high"),
+    "api.x.ai": Dialect(thinking="low_high"),
+    "api.z.ai": Dialect(thinking="zai", thinking_field="reasoning_content"),
+    "api.moonshot.ai": Dialect(thinking="switch", thinking_field="reasoning_content"),
+    "api.moonshot.cn": Dialect(thinking="switch", thinking_field="reasoning_content"),
+}
+
+
+def dialect_of(endpoint: Endpoint) -> Dialect:
+    """The habits of the endpoint's server, by its host; behind a proxy, by the name of the built-in provider."""
+    known = BUILT_IN.get(endpoint.provider)
+    hosts = [endpoint.host]
+    if known:
+        hosts.append(known.base_url.split("/")[2])
+    for host in hosts:
+        for suffix, dialect in _BY_HOST.items():
+            if host == suffix or host.endswith("." + suffix):
+                return dialect
+    return Dialect()
