@@ -1,0 +1,113 @@
+"""The commands: their arguments, and who carries them out."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from agent_lsp import __version__
+from agent_lsp.cli.client import ServerError
+from agent_lsp.cli.conversation import ALLOW_ALL, NOBODY_TO_ASK, Answerer, Job, run
+from agent_lsp.cli.palette import palette_for
+from agent_lsp.cli.render import Renderer
+from agent_lsp.cli.status import EXIT_STATUS, EXPLAINED, USAGE, of_error
+from agent_lsp.cli.terminal import Screen
+from agent_lsp.errors import AgentError
+from agent_lsp.policy.visible import visible
+
+Add = Callable[..., argparse.ArgumentParser]
+APPROVAL_MODES = ("ask", "read-only", "plan", "auto-edit", "allow-all")
+
+
+class RunArguments(argparse.Namespace):
+    """What `agent-lsp run` was given."""
+
+    prompt: str
+    model: str | None
+    workspace: Path
+    approval_mode: str | None
+    yes: bool
+    json: bool
+
+
+def execute(argv: Sequence[str]) -> int:
+    """Parses and carries out; usage errors end with status 2 and never with a traceback."""
+    arguments = parser().parse_args(argv)
+    try:
+        return arguments.carry_out(arguments)
+    except AgentError as error:
+        return complain(error)
+    except KeyboardInterrupt:
+        return EXIT_STATUS["aborted"]
+
+
+def parser() -> argparse.ArgumentParser:
+    """All the commands."""
+    top = argparse.ArgumentParser(
+        prog="agent-lsp",
+        description="A coding agent that an editor starts like any language server.\n"
+        "Without a command it is the server, on stdin and stdout.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"agent-lsp {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_run(commands.add_parser)
+    return top
+
+
+def complain(error: AgentError) -> int:
+    """Says what went wrong, and what could be done about it."""
+    print(f"agent-lsp: {visible(error.message)}", file=sys.stderr)
+    if isinstance(error, ServerError):
+        for wrong in error.data.get("errors", ()):
+            print(f"  {visible(str(wrong['path']))}: {visible(str(wrong['message']))}", file=sys.stderr)
+        if error.hint:
+            print(f"  {visible(error.hint)}", file=sys.stderr)
+    return of_error(error)
+
+
+def _add_run(add: Add) -> None:
+    command = add(
+        "run",
+        help="give it one task and watch",
+        description="Starts the server, gives it one task and shows what it does. Ctrl-C aborts, a second one leaves.",
+        epilog=EXPLAINED,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("prompt", help="what to do; - reads it from stdin")
+    command.add_argument("--model", metavar="PROVIDER/MODEL", help="default: what the configuration says")
+    command.add_argument("--workspace", type=Path, default=Path(), metavar="DIR", help="default: the current folder")
+    command.add_argument("--approval-mode", choices=APPROVAL_MODES, help="what may be done without asking")
+    command.add_argument("--yes", action="store_true", help="answer every approval with yes")
+    command.add_argument("--json", action="store_true", help="print messages and the result as JSON, a line each")
+    command.set_defaults(carry_out=_run)
+
+
+def _run(arguments: RunArguments) -> int:
+    prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
+    if not prompt.strip():
+        print("agent-lsp: the prompt is empty", file=sys.stderr)
+        return USAGE
+    workspace = arguments.workspace.absolute()
+    if not workspace.is_dir():
+        print(f"agent-lsp: no folder {visible(str(workspace))}", file=sys.stderr)
+        return USAGE
+    options = {"approvalMode": arguments.approval_mode} if arguments.approval_mode else {}
+    job = Job(prompt, workspace, arguments.model, options, _answerer(arguments), arguments.json)
+    return perform(job)
+
+
+def _answerer(arguments: RunArguments) -> Answerer | None:
+    if arguments.yes:
+        return ALLOW_ALL
+    return NOBODY_TO_ASK if arguments.json or not sys.stdin.isatty() else None
+
+
+def perform(job: Job) -> int:
+    """Runs the job on this terminal and returns its exit status."""
+    renderer = Renderer(palette_for(sys.stdout, os.environ))
+    return EXIT_STATUS[asyncio.run(run(job, Screen(sys.stdout), renderer)).status]

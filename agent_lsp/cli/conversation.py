@@ -1,0 +1,148 @@
+"""One run: a server is started, a prompt is given to it, and what comes back is shown, asked about and summed up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent_lsp import __version__
+from agent_lsp.cli.client import Client, Json, ServerGone, UnknownMethod, converse
+from agent_lsp.cli.render import Renderer
+from agent_lsp.cli.shapes import Approval, Result, Session, Stream
+from agent_lsp.cli.terminal import Reply, Screen, ask, interrupts
+
+SERVER = (sys.executable, "-m", "agent_lsp")
+
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """Replies to approvals in the person's place, and says so."""
+
+    reply: Reply
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be done. `options` are the settings of this connection; without an `answerer` the person is asked."""
+
+    prompt: str
+    workspace: Path
+    model: str | None = None
+    options: Json = field(default_factory=dict[str, Any])
+    answerer: Answerer | None = None
+    as_json: bool = False
+    command: tuple[str, ...] = ()
+
+
+ALLOW_ALL = Answerer(Reply("allow"), "└ allowed, because of --yes")
+NOBODY_TO_ASK = Answerer(
+    Reply("deny"), "└ denied: there is no terminal to ask on (--yes allows, --approval-mode decides)"
+)
+
+
+async def run(job: Job, screen: Screen, renderer: Renderer) -> Result:
+    """Does the job and shows it. Raises ServerError for what the server refuses, ServerGone when it ends early."""
+    conversation = Conversation(job, screen, renderer)
+    return await converse(job.command or SERVER, job.workspace, dict(os.environ), conversation, conversation.talk)
+
+
+class Conversation:
+    """The client's side of one run."""
+
+    def __init__(self, job: Job, screen: Screen, renderer: Renderer) -> None:
+        self._job, self._screen, self._renderer = job, screen, renderer
+        self._left = False
+
+    async def talk(self, client: Client) -> Result:
+        """Introduces itself, makes a session, runs the prompt."""
+        await client.request("initialize", self._introduction())
+        client.notify("initialized", {})
+        model = {"model": self._job.model} if self._job.model else {}
+        made = await client.request("agent/session/new", {"workspace": str(self._job.workspace), **model})
+        session = Session.model_validate(made)
+        if not self._job.as_json:
+            self._screen.write(self._renderer.header(session, str(self._job.workspace)))
+        return await self._run(client, session.session_id)
+
+    def notified(self, method: str, params: Json) -> None:
+        """Shows the session's messages; the other notifications are for editors."""
+        if method != "agent/message":
+            return
+        if self._job.as_json:
+            self._screen.write("".join(f"{_line(message)}\n" for message in params["messages"]))
+            return
+        for message in Stream.model_validate(params).messages:
+            self._screen.write(self._renderer.message(message))
+
+    async def asked(self, method: str, params: Json) -> Any:
+        """Answers approvals; the server asks for nothing else that this client has declared."""
+        if method != "agent/approve":
+            raise UnknownMethod(f"the command line has no {method}")
+        approval = Approval.model_validate(params)
+        reply = await self._reply(approval)
+        answer: Json = {"decision": "deny" if reply.answer == "deny" else "allow"}
+        if reply.answer == "session" and (rule := approval.for_session()):
+            answer["remember"] = {"scope": rule.scope, "rule": rule.rule}
+        return answer | ({"feedback": reply.feedback} if reply.feedback else {})
+
+    def _introduction(self) -> Json:
+        uri = self._job.workspace.as_uri()
+        agent = {"protocolVersion": 1, "approve": True, "partials": not self._job.as_json}
+        return {
+            "processId": os.getpid(),
+            "clientInfo": {"name": "agent-lsp run", "version": __version__},
+            "rootUri": uri,
+            "workspaceFolders": [{"uri": uri, "name": self._job.workspace.name}],
+            "capabilities": {"experimental": {"agent": agent}},
+            "initializationOptions": {"agent": self._job.options},
+        }
+
+    async def _run(self, client: Client, session_id: str) -> Result:
+        abort = {"sessionId": session_id, "reason": "interrupted at the terminal"}
+        began = time.monotonic()
+        with interrupts(lambda: client.post("agent/abort", abort), self._quit(client)):
+            try:
+                answer = await client.request("agent/run", {"sessionId": session_id, "input": self._job.prompt})
+            except ServerGone:
+                if not self._left:
+                    raise
+                answer = {"status": "aborted", "errorMessage": "left before it had ended"}
+        result = Result.model_validate(answer)
+        if self._job.as_json:
+            self._screen.write(f"{_line({'type': 'run_result', **answer})}\n")
+        else:
+            self._screen.write(self._renderer.result(result, time.monotonic() - began))
+        return result
+
+    def _quit(self, client: Client) -> Callable[[], None]:
+        def leave() -> None:
+            self._left = True
+            client.hang_up()
+
+        return leave
+
+    async def _reply(self, approval: Approval) -> Reply:
+        if not self._job.as_json:
+            self._screen.write(self._renderer.approval(approval))
+        if answerer := self._job.answerer:
+            if not self._job.as_json:
+                self._screen.write(self._renderer.remark(answerer.remark))
+            return answerer.reply
+        with self._screen.question() as question:
+            try:
+                return await ask(question, session_offered=approval.for_session() is not None)
+            except asyncio.CancelledError:
+                question("\n")
+                raise
+
+
+def _line(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

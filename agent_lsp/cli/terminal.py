@@ -1,0 +1,119 @@
+"""The person at the terminal: what is written to it, what is asked, and what Ctrl-C means."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import termios
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal, TextIO
+
+Answer = Literal["allow", "session", "deny"]
+_ANSWERS: dict[str, Answer] = {
+    "y": "allow",
+    "yes": "allow",
+    "a": "session",
+    "always": "session",
+    "n": "deny",
+    "no": "deny",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the person said to an approval; `feedback` goes to the model with a deny."""
+
+    answer: Answer
+    feedback: str = ""
+
+
+def parse_reply(line: str, *, session_offered: bool) -> Reply | None:
+    """What was typed, `y`, `a` or `n` with a reason behind it; None when it is none of these."""
+    word, _, reason = line.strip().partition(" ")
+    answer = _ANSWERS.get(word.lower().rstrip(":,"))
+    if answer is None or (answer == "session" and not session_offered):
+        return None
+    return Reply(answer, reason.strip() if answer == "deny" else "")
+
+
+class Screen:
+    """Where the output goes. While a question stands, everything else waits its turn."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._held: list[str] | None = None
+
+    def write(self, text: str) -> None:
+        """Writes now, or when the question has been answered."""
+        if self._held is not None:
+            self._held.append(text)
+        elif text:
+            self._put(text)
+
+    @contextmanager
+    def question(self) -> Generator[Callable[[str], None]]:
+        """Holds everything back but what is written with the function given."""
+        held = self._held = []
+        try:
+            yield self._put
+        finally:
+            self._held = None
+            self.write("".join(held))
+
+    def _put(self, text: str) -> None:
+        try:
+            self._out.write(text)
+            self._out.flush()
+        except BrokenPipeError:
+            # Whoever read the output has gone, which is as good as a termination; there is nothing left to write to.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())
+            signal.raise_signal(signal.SIGTERM)
+
+
+async def read_line(descriptor: int) -> str | None:
+    """The next line that is typed, and nothing beyond it; None at the end of input. May be cancelled."""
+    loop, ready, typed = asyncio.get_running_loop(), asyncio.Event(), b""
+    loop.add_reader(descriptor, ready.set)
+    try:
+        while not typed.endswith(b"\n"):
+            await ready.wait()
+            ready.clear()
+            piece = os.read(descriptor, 1)
+            if not piece:
+                return typed.decode(errors="replace") or None
+            typed += piece
+        return typed.decode(errors="replace")
+    finally:
+        loop.remove_reader(descriptor)
+
+
+async def ask(question: Callable[[str], None], *, session_offered: bool) -> Reply:
+    """Asks until the answer is one; the end of input is a deny. What was typed before the question answers nothing."""
+    if os.isatty(stdin := sys.stdin.fileno()):
+        termios.tcflush(stdin, termios.TCIFLUSH)
+    for_session = "  [a]llow for this session" if session_offered else ""
+    while True:
+        question(f"└ Allow?  [y]es{for_session}  [n]o, with a reason if you like › ")
+        line = await read_line(stdin)
+        if line is None:
+            question("\n")
+            return Reply("deny")
+        if reply := parse_reply(line, session_offered=session_offered):
+            return reply
+
+
+@contextmanager
+def interrupts(first: Callable[[], None], then: Callable[[], None]) -> Generator[None]:
+    """Within it, the first Ctrl-C calls `first`, every later one `then`; so does a termination, at once."""
+    loop, calls = asyncio.get_running_loop(), [first]
+    loop.add_signal_handler(signal.SIGINT, lambda: (calls.pop() if calls else then)())
+    loop.add_signal_handler(signal.SIGTERM, then)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        loop.remove_signal_handler(signal.SIGTERM)

@@ -1,0 +1,129 @@
+"""A server that plays one scene: `python fake_server.py SCENE`. It knows the protocol and nothing else."""
+
+import json
+import sys
+from itertools import count
+
+AT = "2026-01-01T00:00:00.000Z"
+CALL = {
+    "type": "tool_call",
+    "name": "exec_command",
+    "arguments": '{"cmd": "ls"}',
+    "tool_call_id": "c1",
+    "role": "assistant",
+}
+TITLE = {"type": "partial_text", "role": "assistant"}
+ids = count(1)
+
+
+def send(**message):
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    sys.stdout.buffer.flush()
+
+
+def receive():
+    length = 0
+    while (line := sys.stdin.buffer.readline()) not in (b"\r\n", b""):
+        name, _, value = line.partition(b":")
+        if name.lower() == b"content-length":
+            length = int(value)
+    return json.loads(sys.stdin.buffer.read(length)) if length else sys.exit(0)
+
+
+def say(*payloads):
+    messages = [
+        {"timestamp": AT, "type": "event_msg" if "status" in one or "decision" in one else "model_msg", "payload": one}
+        for one in payloads
+    ]
+    send(method="agent/message", params={"sessionId": "s", "seq": 0, "messages": messages})
+
+
+def stream(text):
+    say(*({**TITLE, "event_type": "delta", "text": piece} if piece else {**TITLE, "event_type": kind} for kind, piece in
+          [("start", ""), *(("delta", word) for word in text.split(" ")), ("stop", "")]))  # fmt: skip
+    say({"type": "text", "role": "assistant", "text": text.replace(" ", "")})
+
+
+def ended(run, status="completed", **more):
+    usage = {"cache_read": 0, "cache_write": 0, "output": 0, "total": 1234}
+    send(id=run["id"], result={"status": status, "runId": "r", "turns": 1, "text": "", "usage": usage, **more})
+
+
+def answer_run(run):
+    stream("you_said: " + run["params"]["input"].replace(" ", "_"))
+    ended(run)
+
+
+def ask_and_report(run):
+    send(id="ask", method="agent/approve", params={
+        "sessionId": "s", "permission": "rw", "title": "Run ls", "toolCall": CALL,
+        "preview": {"kind": "command", "command": "ls", "cwd": "/w"},
+        "remember": [{"kind": "call", "scope": "session", "rule": {"opaque": 7}, "label": "this call"}]})  # fmt: skip
+    stream("answer: " + json.dumps(receive()["result"], separators=(",", ":")))
+    ended(run)
+
+
+def ask_and_withdraw(run):
+    send(id="ask", method="agent/approve", params={"sessionId": "s", "permission": "r", "title": "T", "toolCall": CALL})
+    assert receive()["method"] == "agent/abort"
+    send(method="$/cancelRequest", params={"id": "ask"})
+    ended(run, "aborted")
+
+
+def ask_unknown(run):
+    send(id=7, method="workspace/unheardOf", params={})
+    stream("answer: " + str(receive()["error"]["code"]))
+    ended(run)
+
+
+def wait_for_abort(run):
+    stream("working")
+    request = receive()
+    send(id=request["id"], result={"aborted": True, "what": "run"})
+    ended(run, "aborted")
+
+
+def never_answer(run):
+    stream("working")
+    while True:
+        receive()
+
+
+def die(run):
+    sys.exit(3)
+
+
+def refuse(run):
+    error = {
+        "code": -32010,
+        "message": "no credential for x/y",
+        "data": {"kind": "model_unavailable", "hint": "set X_KEY"},
+    }
+    send(id=run["id"], error=error)
+
+
+SCENES = {scene.__name__: scene for scene in (
+    answer_run, ask_and_report, ask_and_withdraw, ask_unknown, wait_for_abort, never_answer, die, refuse)}  # fmt: skip
+
+
+def main(scene):
+    while True:
+        request = receive()
+        match request.get("method"):
+            case "initialize":
+                send(id=request["id"], result={"capabilities": {}})
+            case "agent/session/new":
+                session = {"sessionId": "s", "model": {"provider": "p", "model": "m"}, "approvalMode": "ask"}
+                send(id=request["id"], result=session)
+            case "agent/run" if scene.startswith("ends_"):
+                ended(request, scene.removeprefix("ends_"))
+            case "agent/run":
+                SCENES[scene](request)
+            case "shutdown":
+                send(id=request["id"], result=None)
+            case "exit":
+                sys.exit(0)
+
+
+main(sys.argv[1])
