@@ -22,7 +22,7 @@ class Questions:
         self._lost = False
 
     async def ask(self, method: str, params: Any) -> Any:
-        """The client's result. Raises PeerError or ConnectionLost. Cancelling withdraws the question and waits for nothing."""
+        """The client's result. Raises PeerError or ConnectionLost. Cancelling withdraws the question at once."""
         if self._lost:
             raise ConnectionLost
         self._last_id += 1

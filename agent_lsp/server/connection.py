@@ -11,9 +11,10 @@ Whatever comes before the service is built waits in the decoder, in order.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import inspect
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,8 +24,7 @@ from pydantic_core import from_json
 from agent_lsp.errors import FramingError
 from agent_lsp.server import jsonrpc, refusals
 from agent_lsp.server.asking import Questions, encoded
-from agent_lsp.server.framing import Decoder
-from agent_lsp.server.handshake import Initialized
+from agent_lsp.server.handshake import Greeted
 from agent_lsp.server.outbox import Outbox
 from agent_lsp.server.service import Call, Method, Service
 from agent_lsp.server.transport import Transport
@@ -38,13 +38,13 @@ _LAST_WORDS_S = 0.5
 
 
 class Connection:
-    """What the application sees of its client: `initialized`, `outbox`, `request`, `notify`, `spawn`."""
+    """What the application sees of its client: `greeted`, `outbox`, `request`, `notify`, `spawn`."""
 
-    def __init__(self, initialized: Initialized, decoder: Decoder, tasks: asyncio.TaskGroup) -> None:
-        self.initialized = initialized
+    def __init__(self, greeted: Greeted, tasks: asyncio.TaskGroup) -> None:
+        self.greeted = greeted
         self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.outbox: Outbox
-        self._decoder, self._tasks = decoder, tasks
+        self._tasks = tasks
         self._transport: Transport
         self._questions: Questions
         self._service: Service | None = None
@@ -80,3 +80,207 @@ class Connection:
         """Ends the connection, and with it the server."""
         if not self.ended.done():
             self.ended.set_result(reason)
+
+    # --- for the transport --------------------------------------------------------------------------------------------
+
+    def received(self, data: bytes) -> None:
+        """Bytes have come; `b""` is their end."""
+        if data:
+            self.greeted.decoder.feed(data)
+            self._pump()
+        else:
+            self.end("the input has ended")
+
+    def writable(self) -> None:
+        """The transport takes more."""
+        self.outbox.flush()
+
+    def lost(self) -> None:
+        """Nothing that is written reaches the client any more."""
+        self.outbox.die()
+        self._questions.lose()
+        self.end("the client is gone")
+
+    # --- life ---------------------------------------------------------------------------------------------------------
+
+    def attach(self, transport: Transport, outbox: Outbox) -> None:
+        """Gives the connection its way out; before anything else."""
+        self._transport, self.outbox = transport, outbox
+        self._questions = Questions(outbox.post)
+
+    def serve(self, service: Service) -> None:
+        """Begins to dispatch, with what came meanwhile."""
+        self._service = service
+        self._pump()
+
+    @property
+    def exit_status(self) -> int:
+        """0 when the client asked for `shutdown` first, else 1."""
+        return 0 if self._shut else 1
+
+    async def finish(self) -> None:
+        """Ends everything, once the connection has ended."""
+        self.outbox.hurry()
+        self._questions.lose()
+        if self._service is not None:
+            try:
+                async with asyncio.timeout(_CLOSE_S):
+                    await self._service.close()
+            except TimeoutError:
+                _log.error("not everything ended within %s s", _CLOSE_S)
+        for task in tuple(self._spawned):
+            task.cancel()
+        if self._spawned:
+            await asyncio.wait(tuple(self._spawned), timeout=_LAST_WORDS_S)
+        self.outbox.flush()
+        await self._transport.close(_LAST_WORDS_S)
+
+    async def _shutdown(self, call: Call) -> None:
+        """Ends what runs; returns when every other request has been answered, the stubborn ones with an error."""
+        assert self._service is not None
+        self.outbox.hurry()
+        await self._service.shutdown()
+        others = [other for other in self._calls.values() if other is not call and other.task is not None]
+        tasks = [other.task for other in others if other.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=_SHUTDOWN_S)
+        for other in others:
+            if not other.answered and other.task is not None:
+                other.task.cancel()
+                self._answer(other, jsonrpc.failure(other.id, "request_cancelled", "the server is shutting down"))
+
+    # --- dispatch -----------------------------------------------------------------------------------------------------
+
+    def _pump(self) -> None:
+        while self._service is not None and not self.ended.done():
+            item = self.greeted.decoder.take()
+            if item is None:
+                break
+            self._incoming(item, self._service)
+        if self.outbox.overfull and not self.ended.done():
+            self._transport.hold(True)
+            self.spawn(self._listen_again())
+
+    async def _listen_again(self) -> None:
+        await self.outbox.drain()
+        self._transport.hold(False)
+
+    def _incoming(self, item: bytes | FramingError, service: Service) -> None:
+        if isinstance(item, FramingError):
+            self.outbox.post(jsonrpc.framing_failure(item))
+            return
+        match jsonrpc.parse(item, _loads):
+            case jsonrpc.Request() as request:
+                self._request(request, service)
+            case jsonrpc.Notification("exit"):
+                self.end("the client said exit")
+            case jsonrpc.Notification("$/cancelRequest", params):
+                self._cancel(params)
+            case jsonrpc.Notification(method, params):
+                self._notification(method, params, service)
+            case jsonrpc.Response() as response:
+                if not self._questions.settle(response):
+                    _log.info("an answer to no open request: %.100r", response.id)
+            case jsonrpc.Invalid(given) as invalid:
+                known = given is None or (type(given), given) not in self._calls
+                self.outbox.post((invalid if known else dataclasses.replace(invalid, id=None)).answer())
+
+    def _request(self, request: jsonrpc.Request, service: Service) -> None:
+        key = (type(request.id), request.id)
+        if key in self._calls:
+            self.outbox.post(jsonrpc.failure(None, "invalid_request", "a request with this id is being answered"))
+            return
+        if self._shut or request.method == "initialize":
+            why = "the server is shut down" if self._shut else "initialize was answered already"
+            self.outbox.post(jsonrpc.failure(request.id, "invalid_request", why))
+            return
+        call = self._calls[key] = Call(request.id, request.method)
+        if request.method == "shutdown":
+            self._shut = True
+            call.task = self.spawn(self._finish_call(call, self._shutdown(call)))
+            return
+        method = service.requests.get(request.method)
+        if method is None:
+            self._answer(call, jsonrpc.failure(call.id, "method_not_found", f"no method {request.method[:100]!r}"))
+            return
+        with self._answering(call):
+            self._begin(call, method, request.params)
+
+    def _begin(self, call: Call, method: Method[Any], sent: dict[str, Any]) -> None:
+        try:
+            params = method.params.model_validate(sent)
+        except ValidationError as error:
+            raise refusals.invalid_params(error, sent) from None
+        result = method.handler(params, call)
+        if inspect.isawaitable(result):
+            call.task = self.spawn(self._finish_call(call, result))
+        else:
+            self._answer(call, jsonrpc.success(call.id, encoded(result)))
+
+    async def _finish_call(self, call: Call, work: Awaitable[Any]) -> None:
+        call.started = True
+        with self._answering(call):
+            if call.cancelled_early:
+                _discard(work)
+                raise asyncio.CancelledError
+            self._answer(call, jsonrpc.success(call.id, encoded(await work)))
+
+    @contextmanager
+    def _answering(self, call: Call) -> Generator[None]:
+        """The handler boundary: whatever leaves a handler becomes its answer."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            self._answer(call, jsonrpc.failure(call.id, "request_cancelled", "cancelled"))
+            raise
+        except Exception as error:
+            self._answer(call, refusals.failure(call.id, error))
+
+    def _answer(self, call: Call, body: bytes) -> None:
+        if call.answered:
+            return
+        del self._calls[type(call.id), call.id]
+        self.outbox.post(body)
+        call.settle()
+
+    def _cancel(self, params: dict[str, Any] | None) -> None:
+        request_id: Any = (params or {}).get("id")
+        if jsonrpc.is_id(request_id) and (call := self._calls.get((type(request_id), request_id))):
+            call.cancel()
+
+    def _notification(self, method: str, params: dict[str, Any] | None, service: Service) -> None:
+        observer = service.notifications.get(method)
+        if observer is None:
+            _log.info("a notification that nobody knows: %.100r", method)
+            return
+        with _observing(method):
+            result = observer.handler(observer.params.model_validate(params or {}))
+            if result is not None:
+                self.spawn(_observe(method, result))
+
+
+async def _observe(method: str, work: Awaitable[None]) -> None:
+    with _observing(method):
+        await work
+
+
+@contextmanager
+def _observing(method: str) -> Generator[None]:
+    """The handler boundary of notifications: there is nobody to answer, so the log is told."""
+    try:
+        yield
+    except ValidationError as error:
+        _log.info("%s with params that do not fit: %d errors", method, error.error_count())
+    except Exception:
+        _log.exception("the handler of %s failed", method)
+
+
+def _discard(work: Awaitable[Any]) -> None:
+    if inspect.iscoroutine(work):
+        work.close()
+    elif isinstance(work, asyncio.Future):
+        work.cancel()
+
+
+def _loads(body: bytes) -> Any:
+    return from_json(body, allow_inf_nan=False)

@@ -1,8 +1,8 @@
 """`Content-Length` framing without I/O: bytes in, bodies or errors out. Standard library only.
 
-A header block is read as header lines are everywhere: names in any case, blanks around the colon, unknown names ignored,
-a lone line feed taken for a line end. Trouble is reported once and skipped, and what comes out never depends on how the
-bytes were cut:
+A header block is read as header lines are everywhere: names in any case, blanks around the colon, unknown names
+ignored, a lone line feed taken for a line end. Trouble is reported once and skipped, and what comes out never depends on
+how the bytes were cut:
 
     BLOCK ── a valid length ──▶ BODY (n bytes) ──▶ BLOCK
       │  ╰── above the limit ─▶ SKIP (n bytes) ──▶ BLOCK      an error at once
@@ -80,7 +80,7 @@ class Decoder:
     def _take_block(self) -> bytes | None:
         """The next header block, without the blank line that ends it; an endless one as far as it may reach."""
         buffer = self._buffer
-        if self._scanned == 0 and buffer[:1] in (b"\r", b"\n") and (blank := _BLANK_LINES.match(buffer)):
+        if self._scanned == 0 and buffer[:1] in b"\r\n" and (blank := _BLANK_LINES.match(buffer)):
             del buffer[: blank.end()]
         if end := _BLOCK_END.search(buffer, self._scanned, _MAX_BLOCK_BYTES):
             block = bytes(buffer[: end.start()])

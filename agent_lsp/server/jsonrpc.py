@@ -82,7 +82,7 @@ Incoming = Request | Notification | Response | Invalid
 
 
 def parse(body: bytes, loads: Loads = json.loads) -> Incoming:
-    """What a body is. `loads` may be a faster decoder that refuses more than JSON does: its refusals are looked at again."""
+    """What a body is. `loads` may be a faster decoder that is too strict: what it refuses is looked at again."""
     try:
         value = loads(body)
     except (ValueError, RecursionError):
@@ -103,7 +103,9 @@ def classify(value: Any) -> Incoming:
     request_id = given if is_id(given) else None
     if "method" not in message and ("result" in message or "error" in message):
         error = message.get("error")
-        return Response(given, message.get("result"), cast("dict[str, Any]", error) if isinstance(error, dict) else None)
+        return Response(
+            given, message.get("result"), cast("dict[str, Any]", error) if isinstance(error, dict) else None
+        )
     if message.get("jsonrpc") != "2.0":
         return Invalid(request_id, "invalid_request", 'jsonrpc must be "2.0"')
     method = message.get("method")
@@ -130,7 +132,9 @@ def is_id(value: Any) -> bool:
 def scrubbed(value: Any) -> Any:
     """The value with every lone surrogate, which no UTF-8 can hold, replaced by U+FFFD."""
     if isinstance(value, str):
-        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if not value.isascii() else value
+        return (
+            value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if not value.isascii() else value
+        )
     if isinstance(value, list):
         return [scrubbed(item) for item in cast("list[Any]", value)]
     if isinstance(value, dict):

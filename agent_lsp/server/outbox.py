@@ -43,7 +43,7 @@ class Wire(Protocol):
 
 
 class _Batch:
-    """The messages of one notification. At most one delta is kept open at its end, to be merged with those that follow."""
+    """The messages of one notification. Its last delta is kept open, to be merged with those that follow."""
 
     __slots__ = ("delta", "encoded", "pieces", "run_id", "seq", "session_id", "size")
 
@@ -82,7 +82,7 @@ class Outbox:
         self._last: _Batch | None = None  # the last entry, while it is open
         self._next_seq: dict[str, int] = {}
         self._queued_bytes = 0
-        self._scheduled = self._dead = False
+        self._scheduled = self._dead = self._hurried = False
         self._waiters: list[asyncio.Future[None]] = []
 
     @property
@@ -91,9 +91,9 @@ class Outbox:
         return self._queued_bytes
 
     @property
-    def empty(self) -> bool:
-        """Whether the transport has everything."""
-        return not self._queue
+    def overfull(self) -> bool:
+        """Whether so much is queued that, with every producer held back, only answers can be the cause."""
+        return self._queued_bytes > 2 * self._high_water_bytes
 
     def post(self, body: bytes) -> None:
         """Queues a whole JSON-RPC message."""
@@ -116,14 +116,14 @@ class Outbox:
             self._fragment(session_id, run_id, cast("ModelMessage", message), field)
 
     def barrier(self, session_id: str) -> int:
-        """The number of the session's next message, which will begin a notification of its own, merged with nothing before."""
+        """The number of the session's next message, which will be merged with nothing before and begin a notification."""
         if self._last is not None and self._last.session_id == session_id:
             self._last = None
         return self._next_seq.get(session_id, 0)
 
     async def drain(self) -> None:
         """Waits while more than the high-water mark is queued; a dead connection holds nobody."""
-        if self._queued_bytes < self._high_water_bytes or self._dead:
+        if self._queued_bytes < self._high_water_bytes or self._dead or self._hurried:
             return
         waiter = self._loop.create_future()
         self._waiters.append(waiter)
@@ -149,6 +149,11 @@ class Outbox:
             self._last = None
         if self._waiters and self._queued_bytes < self._high_water_bytes:
             self._release()
+
+    def hurry(self) -> None:
+        """From now on `drain` holds nobody: what runs is ending, and shall not wait for the client."""
+        self._hurried = True
+        self._release()
 
     def die(self) -> None:
         """The client is gone: what is queued is dropped, and whatever comes."""

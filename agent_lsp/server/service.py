@@ -1,4 +1,4 @@
-"""The seam between a connection and what it serves: methods, what a handler is given, and the hooks of a connection's life.
+"""The seam between a connection and what it serves: methods, what a handler is given, the hooks of a connection's life.
 
     def build(connection: Connection) -> Service:
         return Service(
@@ -31,11 +31,11 @@ ParamsT = TypeVar("ParamsT", bound=BaseModel)
 class Call:
     """One request that is being answered: exactly once, whatever happens."""
 
-    __slots__ = ("_after", "_callback", "answered", "cancelled", "id", "method", "task")
+    __slots__ = ("_after", "_callback", "answered", "cancelled", "id", "method", "started", "task")
 
     def __init__(self, request_id: RequestId, method: str) -> None:
         self.id, self.method = request_id, method
-        self.answered = self.cancelled = False
+        self.answered = self.cancelled = self.started = False
         self.task: asyncio.Task[None] | None = None
         self._callback: Callable[[], None] | None = None
         self._after: list[Callable[[], None]] = []
@@ -58,11 +58,11 @@ class Call:
         self.cancelled = True
         if self._callback is not None:
             self._callback()
-        elif self.task is not None:
+        elif self.task is not None and self.started:  # one that has not begun yet looks for itself
             self.task.cancel()
 
     @property
-    def refuses(self) -> bool:
+    def cancelled_early(self) -> bool:
         """Whether it was cancelled before its task began, with nothing registered that would answer."""
         return self.cancelled and self._callback is None
 
@@ -78,8 +78,8 @@ class Method(Generic[ParamsT]):
     """How one request is served.
 
     `params` reads what was sent (camelCase aliases; left out altogether it is `{}`). The handler returns the result, or
-    an awaitable of it: a model (written by alias, None left out), a dict, a list or None (written as they are), or `bytes`
-    that are JSON already. It raises `RequestRefused` for what cannot be carried out.
+    an awaitable of it: a model (written by alias, None left out), a dict, a list or None (written as they are), or
+    `bytes` that are JSON already. It raises `RequestRefused` for what cannot be carried out.
     """
 
     params: type[ParamsT]
@@ -103,8 +103,8 @@ class Service:
     """What a connection serves.
 
     `shutdown` (the request of that name): ends what runs so that its requests are answered, and flushes; it should not
-    wait for the client to read. `close` (once, when the connection is over for whatever reason, `shutdown` or not): ends
-    everything, child processes included. It has a few seconds.
+    wait for the client to read. `close` (once, when the connection is over for whatever reason): ends everything, child
+    processes included. It has a few seconds.
     """
 
     requests: Mapping[str, Method[Any]]

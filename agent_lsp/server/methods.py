@@ -1,0 +1,252 @@
+"""The methods of the protocol: what each takes and gives, in camelCase on the wire. Unknown fields are ignored."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from agent_lsp.engine.hooks import RunStatus
+from agent_lsp.engine.ports import SessionState, ThinkingLevel
+from agent_lsp.messages.events import Finish, TokenCounts
+from agent_lsp.policy.modes import ApprovalMode
+
+
+class Params(BaseModel):
+    """Base of everything that is sent."""
+
+    model_config = ConfigDict(alias_generator=to_camel, frozen=True, extra="ignore", strict=True)
+
+
+class Result(BaseModel):
+    """Base of everything that is answered; what is None is left out."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True)
+
+
+# --- shared shapes ----------------------------------------------------------------------------------------------------
+
+
+class ModelRef(Params):
+    """A model of a provider."""
+
+    provider: str
+    model: str
+
+    @property
+    def name(self) -> str:
+        """The string form."""
+        return f"{self.provider}/{self.model}"
+
+
+class Position(Params):
+    """A place in a text; `character` counts in the negotiated encoding."""
+
+    line: Annotated[int, Field(ge=0)]
+    character: Annotated[int, Field(ge=0)]
+
+
+class Range(Params):
+    """From `start` up to, not including, `end`."""
+
+    start: Position
+    end: Position
+
+
+class TextPart(Params):
+    """Words of the user."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ImagePart(Params):
+    """An image: `data` is a data URL, `url` a web address."""
+
+    type: Literal["image"]
+    data: str | None = None
+    url: str | None = None
+
+
+class ResourcePart(Params):
+    """A file, or a selection of it, whose text is attached."""
+
+    type: Literal["resource"]
+    uri: str
+    range: Range | None = None
+
+
+InputPart = Annotated[TextPart | ImagePart | ResourcePart, Field(discriminator="type")]
+Input = str | list[InputPart]
+
+
+# --- sessions ---------------------------------------------------------------------------------------------------------
+
+
+class SessionParams(Params):
+    """One session; left out: the connection's current one."""
+
+    session_id: str | None = None
+
+
+class NamedSessionParams(Params):
+    """One session, by its id."""
+
+    session_id: str
+
+
+class NewParams(Params):
+    """`agent/session/new`."""
+
+    workspace: str | None = None
+    model: ModelRef | str | None = None
+    mode: Literal["native", "loop"] | None = None
+    approval_mode: ApprovalMode | None = None
+    thinking_level: ThinkingLevel | None = None
+    system_prompt: str | None = None
+    max_turns: int | None = None
+    agent: str | None = None
+    tags: list[str] | None = None
+    title: str | None = None
+    ephemeral: bool = False
+    initial_history: list[dict[str, Any]] | None = None
+    limits: dict[str, Any] | None = None
+    preparation: dict[str, Any] | None = None
+
+
+class ListParams(Params):
+    """`agent/session/list`."""
+
+    workspace: str | None = None
+    limit: Annotated[int, Field(ge=1, le=1000)] = 50
+    cursor: str | None = None
+
+
+class HistoryParams(Params):
+    """`agent/session/history`."""
+
+    session_id: str
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 200
+    cursor: str | None = None
+
+
+class UpdateParams(Params):
+    """`agent/session/update`."""
+
+    session_id: str
+    approval_mode: ApprovalMode | None = None
+    thinking_level: ThinkingLevel | None = None
+    title: Annotated[str, Field(min_length=1)] | None = None
+    model: ModelRef | str | None = None
+    mode: Literal["native", "loop"] | None = None
+    tools: list[str] | None = None
+
+
+class SessionInfo(Result):
+    """What is told of a session."""
+
+    session_id: str
+    title: str | None = None
+    workspace: str
+    model: dict[str, str]
+    mode: str
+    approval_mode: str
+    thinking_level: str | None = None
+    state: SessionState
+    created_at: str
+    updated_at: str
+    turns: int
+    usage: TokenCounts
+    context_tokens: int
+    context_window: int | None = None
+    trace_path: str | None = None
+    parent_id: str | None = None
+
+
+class SessionList(Result):
+    """Newest first."""
+
+    sessions: list[SessionInfo]
+    next_cursor: str | None = None
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+class RunParams(Params):
+    """`agent/run`."""
+
+    session_id: str | None = None
+    input: Input
+    thinking_level: ThinkingLevel | None = None
+    queue_if_busy: bool = False
+    model: ModelRef | str | None = None
+    work_done_token: str | int | None = None
+    goal: dict[str, Any] | None = None
+    budget: dict[str, Any] | None = None
+    expected: str | None = None
+    max_retries: int | None = None
+
+
+class RunAnswer(Result):
+    """How a run ended. A task that ended badly is a result too."""
+
+    session_id: str
+    status: RunStatus
+    run_id: str
+    turns: int
+    text: str
+    usage: TokenCounts
+    error_message: str | None = None
+    queued: bool | None = None
+    finish: Finish | None = None
+    undelivered: int | None = None
+
+
+class SteerParams(Params):
+    """`agent/steer`."""
+
+    session_id: str | None = None
+    run_id: str | None = None
+    input: Input
+
+
+class SteerAnswer(Result):
+    """Accepted: the running task will deliver it before it ends."""
+
+    accepted: bool
+    steer_id: str | None = None
+    run_id: str | None = None
+
+
+class UnsteerParams(Params):
+    """`agent/unsteer`."""
+
+    session_id: str | None = None
+    steer_id: str
+
+
+class AbortParams(Params):
+    """`agent/abort`; `runId` may name a queued run."""
+
+    session_id: str | None = None
+    run_id: str | None = None
+    reason: str | None = None
+
+
+class AbortAnswer(Result):
+    """What was aborted, once it has ended."""
+
+    aborted: bool
+    what: Literal["run", "queued"] | None = None
+    run_id: str | None = None
+
+
+class NoParams(Params):
+    """Nothing."""
+
+
+def model_name(given: ModelRef | str | None) -> str | None:
+    """A model reference in either form, as `provider/model`."""
+    return given.name if isinstance(given, ModelRef) else given

@@ -1,0 +1,82 @@
+"""Reads the configuration during the handshake; pydantic is imported only when a value does not certainly fit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+from urllib.parse import unquote, urlsplit
+
+from agent_lsp.config import layers, shape
+from agent_lsp.errors import ConfigError, InvalidParams
+from agent_lsp.providers import catalog
+from agent_lsp.server.handshake import ClientInfo, Configuration, Configure
+
+IsTrusted = Callable[[str, str], bool]
+"""Whether the person said (data directory, workspace) that the workspace is trusted."""
+
+
+def configure(
+    arguments: Mapping[str, Any], environ: Mapping[str, str] = os.environ, is_trusted: IsTrusted | None = None
+) -> Configure:
+    """How a handshake reads the configuration: `arguments` are the settings of the command line."""
+
+    def read(client: ClientInfo) -> Configuration:
+        options = client.options
+        if options is not None and not isinstance(options, dict):
+            raise InvalidParams("invalid params", [("initializationOptions.agent", "should be an object")])
+        return _read(client, cast("dict[str, Any]", options or {}), arguments, environ, is_trusted)
+
+    return read
+
+
+def _read(
+    client: ClientInfo,
+    options: dict[str, Any],
+    arguments: Mapping[str, Any],
+    environ: Mapping[str, str],
+    is_trusted: IsTrusted | None,
+) -> Configuration:
+    workspace = path_of(client.workspace) if client.workspace else None
+
+    def merge(trusted: bool) -> layers.Merged:
+        return layers.load(workspace=workspace, trusted=trusted, options=options, arguments=arguments, environ=environ)
+
+    try:
+        merged = merge(client.workspace_trusted is True)
+        if workspace is not None and client.workspace_trusted is None and is_trusted is not None:
+            merged = merge(True) if is_trusted(merged.data_dir, workspace) else merged
+    except ConfigError as error:
+        raise InvalidParams(error.message, [(error.key or error.source, error.message)]) from error
+    if not shape.fits(merged.values):
+        _validate(merged)
+    providers = merged.values.get("providers", {})
+    return Configuration(
+        merged.values,
+        origin=merged,
+        models=catalog.configured_models(providers, environ),
+        default_model=catalog.default_model(merged.values.get("default_model"), providers, environ),
+        thinking_levels=catalog.THINKING_LEVELS,
+        warnings=merged.warnings,
+    )
+
+
+def _validate(merged: layers.Merged) -> None:
+    from agent_lsp.config import problems, settings
+
+    try:
+        settings.validate(merged)
+    except problems.InvalidSettings as error:
+        errors = [(problem.path, f"{problem.message} ({problem.source})") for problem in error.problems]
+        raise InvalidParams(error.message, errors) from error
+
+
+def path_of(uri: str) -> str | None:
+    """The path of a `file:` URI, or of a plain absolute path; None for anything else."""
+    if os.path.isabs(uri):  # noqa: PTH117 - pathlib is not loaded yet
+        return uri
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return None
+    return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else None

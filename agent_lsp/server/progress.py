@@ -1,0 +1,64 @@
+"""Work-done progress of a run: begins with its title, reports per turn and tool, ends with its status."""
+
+from __future__ import annotations
+
+import uuid
+
+from agent_lsp.messages.content import ToolCall
+from agent_lsp.messages.envelope import Message
+from agent_lsp.messages.events import RequestBegin, RequestEnd
+from agent_lsp.server.connection import Connection
+from agent_lsp.server.peer_errors import PeerError
+
+Token = str | int
+
+
+def new_token() -> str:
+    """A token of the server's own."""
+    return f"agent-{uuid.uuid4().hex[:12]}"
+
+
+class Progress:
+    """The progress of one run, under one token."""
+
+    def __init__(self, connection: Connection, token: Token, title: str) -> None:
+        self.token = token
+        self._connection, self._title = connection, title
+        self._turn, self._begun = 1, False
+
+    def begin(self) -> None:
+        """Shows it."""
+        self._begun = True
+        self._say({"kind": "begin", "title": self._title, "cancellable": True})
+
+    async def create_and_begin(self) -> None:
+        """Asks the client for its own token first; a client that refuses gets no progress."""
+        try:
+            await self._connection.request("window/workDoneProgress/create", {"token": self.token})
+        except PeerError:
+            return
+        self.begin()
+
+    def see(self, message: Message) -> None:
+        """Reports what a person would want to know."""
+        match message.payload:
+            case RequestEnd(status="completed"):
+                self._turn += 1
+            case RequestBegin():
+                self._report(f"turn {self._turn}")
+            case ToolCall(name=name):
+                self._report(f"turn {self._turn} · {name}")
+            case _:
+                pass
+
+    def end(self, status: str) -> None:
+        """Takes it away."""
+        if self._begun:
+            self._say({"kind": "end", "message": status})
+
+    def _report(self, text: str) -> None:
+        if self._begun:
+            self._say({"kind": "report", "message": text, "cancellable": True})
+
+    def _say(self, value: dict[str, object]) -> None:
+        self._connection.notify("$/progress", {"token": self.token, "value": value})
