@@ -101,9 +101,8 @@ class Client:
         """Ends the server as LSP has it, and by force if it does not."""
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
-                if not self._gone:
-                    await self.request("shutdown", {})
-                    self.notify("exit", {})
+                await self.request("shutdown", {})
+                self.notify("exit", {})
                 await self._process.wait()
         except (ServerError, ServerGone, TimeoutError):
             if self._process.returncode is None:

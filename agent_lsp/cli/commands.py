@@ -12,20 +12,24 @@ from pathlib import Path
 from agent_lsp import __version__
 from agent_lsp.cli.client import ServerError
 from agent_lsp.cli.conversation import ALLOW_ALL, NOBODY_TO_ASK, Answerer, Job, run
+from agent_lsp.cli.demo import demo
+from agent_lsp.cli.inspection import doctor, schema
 from agent_lsp.cli.palette import palette_for
 from agent_lsp.cli.render import Renderer
 from agent_lsp.cli.status import EXIT_STATUS, EXPLAINED, USAGE, of_error
 from agent_lsp.cli.terminal import Screen
+from agent_lsp.config.shape import APPROVAL_MODES
 from agent_lsp.errors import AgentError
 from agent_lsp.policy.visible import visible
 
 Add = Callable[..., argparse.ArgumentParser]
-APPROVAL_MODES = ("ask", "read-only", "plan", "auto-edit", "allow-all")
 
 
-class RunArguments(argparse.Namespace):
-    """What `agent-lsp run` was given."""
+class Given(argparse.Namespace):
+    """What was given; each command reads what it has arguments for."""
 
+    carry_out: Callable[[Given], int]
+    camel: bool
     prompt: str
     model: str | None
     workspace: Path
@@ -36,7 +40,7 @@ class RunArguments(argparse.Namespace):
 
 def execute(argv: Sequence[str]) -> int:
     """Parses and carries out; usage errors end with status 2 and never with a traceback."""
-    arguments = parser().parse_args(argv)
+    arguments = parser().parse_args(argv, namespace=Given())
     try:
         return arguments.carry_out(arguments)
     except AgentError as error:
@@ -55,7 +59,8 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"agent-lsp {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _add_run(commands.add_parser)
+    for add in (_add_run, _add_demo, _add_doctor, _add_schema):
+        add(commands.add_parser)
     return top
 
 
@@ -87,7 +92,42 @@ def _add_run(add: Add) -> None:
     command.set_defaults(carry_out=_run)
 
 
-def _run(arguments: RunArguments) -> int:
+def _add_demo(add: Add) -> None:
+    command = add(
+        "demo",
+        help="watch it work on a sample project, offline",
+        description="Runs one task from end to end on a sample project with the built-in rehearsal model. On a terminal"
+        " you answer its question, else it answers by itself. Nothing is left behind.",
+    )
+    command.set_defaults(carry_out=_demo)
+
+
+def _add_doctor(add: Add) -> None:
+    command = add("doctor", help="what is configured, where it comes from, what is missing")
+    command.add_argument("--workspace", type=Path, default=Path(), metavar="DIR", help="default: the current folder")
+    command.set_defaults(carry_out=_doctor)
+
+
+def _add_schema(add: Add) -> None:
+    command = add("schema", help="the JSON Schema of the configuration")
+    command.add_argument("of", choices=["config"], help="the TOML file")
+    command.add_argument("--camel", action="store_true", help="with the names that JSON clients use")
+    command.set_defaults(carry_out=_schema)
+
+
+def _demo(_: Given) -> int:
+    return demo()
+
+
+def _doctor(arguments: Given) -> int:
+    return doctor(arguments.workspace)
+
+
+def _schema(arguments: Given) -> int:
+    return schema(camel=arguments.camel)
+
+
+def _run(arguments: Given) -> int:
     prompt = sys.stdin.read() if arguments.prompt == "-" else arguments.prompt
     if not prompt.strip():
         print("agent-lsp: the prompt is empty", file=sys.stderr)
@@ -101,7 +141,7 @@ def _run(arguments: RunArguments) -> int:
     return perform(job)
 
 
-def _answerer(arguments: RunArguments) -> Answerer | None:
+def _answerer(arguments: Given) -> Answerer | None:
     if arguments.yes:
         return ALLOW_ALL
     return NOBODY_TO_ASK if arguments.json or not sys.stdin.isatty() else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_lsp.cli.client import ServerError
 from agent_lsp.cli.shapes import Status
-from agent_lsp.errors import AgentError
+from agent_lsp.errors import AgentError, ConfigError
 
 USAGE = 2
 EXIT_STATUS: dict[Status, int] = {
@@ -34,4 +34,6 @@ _REFUSALS = {_INVALID_PARAMS: USAGE, _WORKSPACE_INVALID: USAGE, _MODEL_UNAVAILAB
 
 def of_error(error: AgentError) -> int:
     """The status for a request that was refused or never answered."""
+    if isinstance(error, ConfigError):
+        return USAGE
     return _REFUSALS.get(error.code, 1) if isinstance(error, ServerError) else 1

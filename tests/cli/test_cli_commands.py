@@ -1,4 +1,5 @@
 import io
+import json
 import sys
 from pathlib import Path
 
@@ -127,3 +128,22 @@ def test_nothing_is_written_into_a_question():
         question("now? ")
 
     assert out.getvalue() == "now? later"
+
+
+def test_doctor_and_schema_look_and_run_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    assert main(["doctor", "--workspace", str(tmp_path)]) == 0
+    assert "approval_mode" in capsys.readouterr().out
+    assert main(["schema", "config"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"]
+
+
+def test_a_configuration_that_cannot_be_read_ends_with_2(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "agent-lsp" / "config.toml"
+    file.parent.mkdir()
+    file.write_text("not toml")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    assert main(["doctor"]) == 2
+    assert "config.toml" in capsys.readouterr().err
