@@ -244,9 +244,11 @@ class Connection:
         call.settle()
 
     def _cancel(self, params: dict[str, Any] | None) -> None:
-        request_id: Any = (params or {}).get("id")
-        if jsonrpc.is_id(request_id) and (call := self._calls.get((type(request_id), request_id))):
-            call.cancel()
+        request_id = (params or {}).get("id")
+        if isinstance(request_id, str | int | float):
+            call = self._calls.get((type(request_id), request_id))
+            if call is not None:
+                call.cancel()
 
     def _notification(self, method: str, params: dict[str, Any] | None, service: Service) -> None:
         observer = service.notifications.get(method)

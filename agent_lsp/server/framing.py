@@ -1,8 +1,8 @@
 """`Content-Length` framing without I/O: bytes in, bodies or errors out. Standard library only.
 
 A header block is read as header lines are everywhere: names in any case, blanks around the colon, unknown names
-ignored, a lone line feed taken for a line end. Trouble is reported once and skipped, and what comes out never depends on
-how the bytes were cut:
+ignored, a lone line feed taken for a line end. Trouble is reported once and skipped, and what comes out never depends
+on how the bytes were cut:
 
     BLOCK ── a valid length ──▶ BODY (n bytes) ──▶ BLOCK
       │  ╰── above the limit ─▶ SKIP (n bytes) ──▶ BLOCK      an error at once

@@ -52,8 +52,8 @@ Configure = Callable[["ClientInfo"], Configuration]
 class ClientInfo:
     """What the client said in `initialize`. Nothing of it is believed to have the right type.
 
-    `plain`: it knows nothing of `agent/*`. `workspace` is the first folder as a URI (or a path). `parent_pid` is a process
-    that was alive then.
+    `plain`: it knows nothing of `agent/*`. `workspace` is the first folder as a URI (or a path). `parent_pid` is a
+    process that was alive then.
     """
 
     __slots__ = ("capabilities", "options", "params", "parent_pid", "plain", "position_encoding", "said", "workspace")
@@ -100,7 +100,7 @@ class Greeted:
 class Handshake:
     """Feed it what was read; it gives the bodies to send, and becomes `greeted`, or `ended` when nothing will follow.
 
-    `admits` decides who is let in over a socket: whoever is not, or says anything else first, is `ended` without a word.
+    `admits` decides who is let in over a socket: whoever is not, or says anything else first, is `ended` in silence.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Handshake:
             self.ended = self._admits is not None
             return [] if self.ended else [jsonrpc.framing_failure(item)]
         match jsonrpc.parse(item):
-            case jsonrpc.Request("initialize") as request:
+            case jsonrpc.Request(method="initialize") as request:
                 return self._initialize(request)
             case jsonrpc.Notification("exit"):
                 self.ended = True

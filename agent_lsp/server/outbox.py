@@ -116,7 +116,7 @@ class Outbox:
             self._fragment(session_id, run_id, cast("ModelMessage", message), field)
 
     def barrier(self, session_id: str) -> int:
-        """The number of the session's next message, which will be merged with nothing before and begin a notification."""
+        """The number of the session's next message, which is merged with nothing before and begins a notification."""
         if self._last is not None and self._last.session_id == session_id:
             self._last = None
         return self._next_seq.get(session_id, 0)

@@ -26,7 +26,7 @@ def is_alive(pid: int) -> bool:
 
 @contextmanager
 def watched(loop: AbstractEventLoop, pid: int, died: Callable[[], None]) -> Generator[None]:
-    """Calls `died` once, from the loop, when the process ends; where the kernel cannot tell, after a look each second."""
+    """Calls `died` once, from the loop, when the process ends; where the kernel cannot tell, by looking each second."""
     try:
         fd = os.pidfd_open(pid)
     except (AttributeError, OSError):

@@ -1,0 +1,98 @@
+"""The entry point: the server when there is no command, else the command line.
+
+The server does things in an order that an editor notices: the standard streams are taken before anything could print
+on them, `initialize` is answered from the standard library, and only then the application is imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_lsp.server.connection import Build
+    from agent_lsp.server.flags import Flags
+    from agent_lsp.server.handshake import Greeted
+
+
+def main(arguments: list[str] | None = None, load: Callable[[], Build] | None = None) -> int:
+    """Runs until the work is done and returns the exit status. `load` imports the application."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if words and (not words[0].startswith("--") or words[0] in ("--help", "--version")):
+        from agent_lsp.cli import main as command
+
+        return command(words)
+    try:
+        return _server(words, load or _application)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _server(words: list[str], load: Callable[[], Build]) -> int:
+    from agent_lsp.server import stdio
+
+    try:
+        streams = stdio.claim()
+    except OSError as error:
+        return _complain(f"standard input or output is closed ({error.strerror})")
+
+    from agent_lsp.server import flags
+
+    try:
+        given = flags.parse(words)
+    except flags.UsageError as error:
+        return _complain(f"{error.message}\nusage: {flags.USAGE}")
+    if given.tcp or given.pipe or given.ws:
+        return _over_a_socket(given, load)
+
+    from agent_lsp.server.greeting import shake_hands
+    from agent_lsp.server.handshake import Handshake
+    from agent_lsp.server.options import configure
+
+    greeted = shake_hands(*streams, Handshake(configure(given.settings)))
+    return 1 if greeted is None else _serve(*streams, greeted, given, load)
+
+
+def _over_a_socket(given: Flags, load: Callable[[], Build]) -> int:
+    from agent_lsp.errors import AgentError
+    from agent_lsp.server import listen
+
+    try:
+        with listen.connected(given) as (fd, greeted):
+            return _serve(fd, fd, greeted, given, load)
+    except AgentError as error:
+        return _complain(error.message)
+
+
+def _serve(read_fd: int, write_fd: int, greeted: Greeted, given: Flags, load: Callable[[], Build]) -> int:
+    import asyncio
+    import logging
+
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=given.log_level.upper(),
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    try:
+        from agent_lsp.server.serving import serve
+
+        return asyncio.run(serve(read_fd, write_fd, greeted, load()))
+    except Exception:
+        logging.getLogger(__name__).critical("the server has failed", exc_info=True)
+        return 1
+
+
+def _application() -> Build:
+    from agent_lsp.app import build
+
+    return build
+
+
+def _complain(message: str) -> int:
+    sys.stderr.write(f"agent-lsp: {message}\n")
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
