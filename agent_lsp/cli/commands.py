@@ -34,13 +34,18 @@ class Given(argparse.Namespace):
     model: str | None
     workspace: Path
     approval_mode: str | None
+    config: Path | None
+    data_dir: Path | None
     yes: bool
     json: bool
 
 
 def execute(argv: Sequence[str]) -> int:
     """Parses and carries out; usage errors end with status 2 and never with a traceback."""
-    arguments = parser().parse_args(argv, namespace=Given())
+    top = parser()
+    if argv and argv[0].startswith("-") and argv[0] not in ("-h", "--help", "--version"):
+        top.error(f"the server has no such options, or misses a value: {' '.join(argv)}")
+    arguments = top.parse_args(argv, namespace=Given())
     try:
         return arguments.carry_out(arguments)
     except AgentError as error:
@@ -87,6 +92,8 @@ def _add_run(add: Add) -> None:
     command.add_argument("--model", metavar="PROVIDER/MODEL", help="default: what the configuration says")
     command.add_argument("--workspace", type=Path, default=Path(), metavar="DIR", help="default: the current folder")
     command.add_argument("--approval-mode", choices=APPROVAL_MODES, help="what may be done without asking")
+    command.add_argument("--config", type=Path, metavar="FILE", help="a user configuration to read instead of yours")
+    command.add_argument("--data-dir", type=Path, metavar="DIR", help="where traces and scratch files are kept")
     command.add_argument("--yes", action="store_true", help="answer every approval with yes")
     command.add_argument("--json", action="store_true", help="print messages and the result as JSON, a line each")
     command.set_defaults(carry_out=_run)
@@ -136,9 +143,17 @@ def _run(arguments: Given) -> int:
     if not workspace.is_dir():
         print(f"agent-lsp: no folder {visible(str(workspace))}", file=sys.stderr)
         return USAGE
-    options = {"approvalMode": arguments.approval_mode} if arguments.approval_mode else {}
-    job = Job(prompt, workspace, arguments.model, options, _answerer(arguments), arguments.json)
-    return perform(job)
+    return perform(Job(prompt, workspace, arguments.model, _options(arguments), _answerer(arguments), arguments.json))
+
+
+def _options(arguments: Given) -> dict[str, str]:
+    """The settings of the connection that arguments stand for."""
+    said = {
+        "approvalMode": arguments.approval_mode,
+        "config": arguments.config and arguments.config.absolute(),
+        "dataDir": arguments.data_dir and arguments.data_dir.absolute(),
+    }
+    return {name: str(value) for name, value in said.items() if value}
 
 
 def _answerer(arguments: Given) -> Answerer | None:
