@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from agent_lsp.config import places, unknown
 from agent_lsp.config.problems import is_secret
-from agent_lsp.config.spelling import Path, dotted, normalised
+from agent_lsp.config.spelling import Path, dotted, normalised, visible
 from agent_lsp.errors import ConfigError
 
 BUILT_IN = "built in"
@@ -172,9 +172,8 @@ def read_file(file: str) -> tuple[dict[str, Any], int] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}", source=file
-        ) from error
+        detail = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{visible(file)}: cannot be read: {detail}", source=file) from error
     return _parsed(content, file), stat.S_IMODE(state.st_mode)
 
 

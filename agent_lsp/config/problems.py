@@ -29,14 +29,19 @@ class InvalidSettings(ConfigError):
 
 
 def is_secret(path: tuple[str, ...]) -> bool:
-    """Whether the value at `path` (snake_case) may never be shown: a credential, or a table that can hold one."""
+    """Whether what is at `path` (snake_case) is a credential, or a table that can hold one."""
     return any(key in _SECRET_KEYS for key in path)
 
 
+def hides(path: tuple[str, ...], value: object) -> bool:
+    """Whether `value` is never shown: a credential, or arguments or a web address, which can have one in them."""
+    address = path[-1].endswith("url") and any(mark in str(value) for mark in "@?")
+    return address or "args" in path or is_secret(path)
+
+
 def shown(path: tuple[str, ...], value: object) -> str:
-    """A value for a person: secrets hidden (a web address may hold a password), long ones cut."""
-    address = path[-1].endswith("url") and "@" in str(value)
-    if address or is_secret(path):
+    """A value for a message: short, and `***` if it is none of the reader's business."""
+    if hides(path, value):
         return SECRET
     if isinstance(value, dict | list):
         return "a table" if isinstance(value, dict) else "a list"

@@ -38,7 +38,11 @@ def _flag(value: object) -> bool:
 
 
 def _text(value: object) -> bool:
-    return type(value) is str and bool(value)
+    return type(value) is str and bool(value) and (value.isascii() or _is_unicode(value))
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)  # half a surrogate pair: JSON can bring it
 
 
 def _texts(value: object) -> bool:
@@ -62,7 +66,7 @@ def _seconds(value: object) -> bool:
 
 
 def _model(value: object) -> bool:
-    provider, _, model = value.partition("/") if isinstance(value, str) else ("", "", "")
+    provider, _, model = value.partition("/") if isinstance(value, str) and _text(value) else ("", "", "")
     return bool(provider and model) and "\n" not in f"{provider}{model}"
 
 

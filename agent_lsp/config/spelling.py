@@ -9,7 +9,7 @@ NAMED = frozenset({"providers", "models", "agents", "mcp_servers", "headers", "e
 """Tables whose keys are names that a person chose: they stay as they are."""
 
 MAX_DEPTH = 8
-"""Deeper than any setting (`providers.P.models.M.prices.input` is 6): what is below is handed on as it came."""
+"""Deeper than any setting (`providers.P.models.M.prices.input` is 6): what is below is left out."""
 
 Path = tuple[str, ...]
 
@@ -30,8 +30,13 @@ def dotted(path: Path) -> str:
     return ".".join(path)
 
 
+def visible(text: str) -> str:
+    """`text` with control characters and the like written as escapes, so that a terminal does nothing but show it."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
 def normalised(written: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The same values with snake_case keys, and each dotted key → as it was written.
+    """The same values with snake_case keys, and each dotted key → as it was written, `visible`.
 
     A null counts as left out: that is how editors send a setting that nobody has set.
     """
@@ -48,8 +53,9 @@ def _table(
             continue
         name = key if named else to_snake(key)
         here, here_written = (*path, name), (*as_written, key)
-        spellings[dotted(here)] = dotted(here_written)
-        if isinstance(value, dict) and len(here) < MAX_DEPTH:
-            value = _table(cast("dict[str, Any]", value), here, here_written, name in NAMED and not named, spellings)
+        spellings[dotted(here)] = visible(dotted(here_written))
+        if isinstance(value, dict):
+            inner = cast("dict[str, Any]", value) if len(here) < MAX_DEPTH else {}
+            value = _table(inner, here, here_written, name in NAMED and not named, spellings)
         table[name] = value
     return table

@@ -149,9 +149,12 @@ def _narrowed(
         if below is None:
             kept[key] = value
         elif not callable(below) and _is_mixed(here) and isinstance(value, dict):
-            known: Any = in_force.get(key, {})
-            inner = cast("dict[str, Any]", known) if isinstance(known, dict) else {}
-            kept[key] = _narrowed(cast("dict[str, Any]", value), inner, below, here, dropped)
+            known = in_force.get(key, {})
+            if isinstance(known, dict):
+                inner = cast("dict[str, Any]", known)
+                kept[key] = _narrowed(cast("dict[str, Any]", value), inner, below, here, dropped)
+            else:
+                dropped.append(here)  # the person's own mistake stays, to be named
         else:
             try:
                 kept[key] = _allowed(_rule(here), value, in_force.get(key))

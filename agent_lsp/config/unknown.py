@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from agent_lsp.config.shape import TABLE, Named, Shape
-from agent_lsp.config.spelling import Path, dotted, to_camel
+from agent_lsp.config.spelling import Path, to_camel
 
 
 def unknown_keys(values: Mapping[str, Any]) -> list[Path]:
@@ -27,22 +27,20 @@ def _look(values: Mapping[str, Any], shape: Mapping[str, Shape] | Named, path: P
 
 def warning(path: Path, written: str, source: str, camel: bool) -> str:
     """One line that names the unknown key, where it is, and the known key it is nearest to (in camelCase: `camel`)."""
-    nearest = _nearest(path, camel)
+    nearest = _nearest(path, written.rpartition(".")[0], to_camel if camel else str)
     advice = f"; did you mean {nearest}?" if nearest else ""
     return f"{source}: unknown setting {written}{advice}"
 
 
-def _nearest(path: Path, camel: bool) -> str | None:
+def _nearest(path: Path, table: str, spell: Callable[[str], str]) -> str | None:
     import difflib  # 4 ms, and only those who mistyped pay for it
 
-    siblings = _siblings(path)
-    close = difflib.get_close_matches(path[-1], siblings, n=1, cutoff=0.6)
-    spell: Callable[[str], str] = to_camel if camel else str
-    if close:
-        return spell(close[0])
-    elsewhere = {key: dotted((section, spell(key))) for section, keys in _sections() for key in keys}
-    close = difflib.get_close_matches(path[-1], elsewhere, n=1, cutoff=0.8)
-    return elsewhere[close[0]] if close else None
+    beside = {key: ".".join(filter(None, (table, spell(key)))) for key in _siblings(path)}
+    elsewhere = {key: f"{spell(section)}.{spell(key)}" for section, keys in _sections() for key in keys}
+    if path[-1] in elsewhere:
+        return elsewhere[path[-1]]
+    close = difflib.get_close_matches(path[-1], beside, n=1, cutoff=0.6)
+    return beside[close[0]] if close else None
 
 
 def _sections() -> list[tuple[str, Mapping[str, Shape]]]:
