@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, envelope
-from agent_lsp.trace.history import End, Page, Position, decode_cursor, page
+from agent_lsp.trace.history import End, Page, Position, SessionTrace, decode_cursor, page
 from agent_lsp.trace.reader import parse
 
 
@@ -49,3 +50,7 @@ class MemoryTrace:
         for number in range(start, min(stop, len(self._lines))):
             if message := parse(self._lines[number]):
                 yield Position(1, number + 1), message
+
+
+if TYPE_CHECKING:
+    _: type[SessionTrace] = MemoryTrace

@@ -176,7 +176,7 @@ class SessionStore:
 
 
 def _look(newest: TracePath, before: _Seen | None) -> _Seen | None:
-    """What is known of a session, which is what was known before if its newest file is the same. None if that is gone."""
+    """What is known of a session: as before, if its newest file is as it was. None if the file is gone."""
     try:
         found = newest.path.stat()
         state = (found.st_ino, found.st_size, found.st_mtime_ns)

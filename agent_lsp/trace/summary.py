@@ -1,4 +1,4 @@
-"""What the lines of a trace add up to: turns, tokens, the last settings. Reads only what was added since the last time."""
+"""What the lines of a trace add up to: turns, tokens, the last settings. A second look reads only what was added."""
 
 from __future__ import annotations
 

@@ -8,10 +8,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_lsp.messages.envelope import SessionMeta, encode, envelope
 from agent_lsp.trace.file import TraceFile, Write, create_trace_file, lock_newest, sync_all
-from agent_lsp.trace.history import End, Page, Position, Unwritten, decode_cursor, page, traced
+from agent_lsp.trace.history import End, Page, Position, SessionTrace, Unwritten, decode_cursor, page, traced
 from agent_lsp.trace.paths import DataDir, TracePath
 
 HELD_BYTES = 8 * 1024 * 1024
@@ -259,3 +260,7 @@ class TraceWriter:
         if topic not in self._said:
             self._said.add(topic)
             self._warn(message)
+
+
+if TYPE_CHECKING:
+    _: type[SessionTrace] = TraceWriter
