@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from textwrap import indent
 
 from agent_lsp import __version__
 from agent_lsp.cli.client import ServerError
@@ -21,6 +22,7 @@ from agent_lsp.cli.terminal import Screen
 from agent_lsp.config.shape import APPROVAL_MODES
 from agent_lsp.errors import AgentError
 from agent_lsp.policy.visible import visible
+from agent_lsp.server.flags import USAGE as USAGE_OF_SERVER
 
 Add = Callable[..., argparse.ArgumentParser]
 
@@ -42,10 +44,7 @@ class Given(argparse.Namespace):
 
 def execute(argv: Sequence[str]) -> int:
     """Parses and carries out; usage errors end with status 2 and never with a traceback."""
-    top = parser()
-    if argv and argv[0].startswith("-") and argv[0] not in ("-h", "--help", "--version"):
-        top.error(f"the server has no such options, or misses a value: {' '.join(argv)}")
-    arguments = top.parse_args(argv, namespace=Given())
+    arguments = parser().parse_args(argv, namespace=Given())
     try:
         return arguments.carry_out(arguments)
     except AgentError as error:
@@ -58,8 +57,8 @@ def parser() -> argparse.ArgumentParser:
     """All the commands."""
     top = argparse.ArgumentParser(
         prog="agent-lsp",
-        description="A coding agent that an editor starts like any language server.\n"
-        "Without a command it is the server, on stdin and stdout.",
+        description="A coding agent that an editor starts like any language server.",
+        epilog=f"without a command it is the server:\n{indent(USAGE_OF_SERVER, '  ')}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"agent-lsp {__version__}")
