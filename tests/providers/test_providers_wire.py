@@ -1,0 +1,126 @@
+"""Recorded answers of real providers, where the recordings are at hand: what we read is what their own SDKs read."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from agent_lsp.engine.ports import CallBegin, CallDelta, Outcome, SegmentEnd, TextDelta, ThinkingDelta
+from agent_lsp.providers.anthropic.stream import MessagesReader
+from agent_lsp.providers.decoder import BodyDecoder
+from agent_lsp.providers.failure import judge, read_answer
+from agent_lsp.providers.openai_chat.stream import ChatReader
+
+WIRE = Path(__file__).parents[3] / "shared" / "wire"
+READERS = {"anthropic": MessagesReader, "openai_chat": lambda: ChatReader("p")}
+STATUS = {"transient": "timeout", "permanent": "failed", "context_length": "failed"}
+
+
+def found():
+    for path in sorted(WIRE.rglob("*.expect.json")):
+        expect = json.loads(path.read_text())
+        if expect.get("family") in READERS or path.parent.name == "errors":
+            base = str(path).removesuffix(".expect.json")
+            body = next((p for p in (Path(f"{base}.response.sse"), Path(f"{base}.response.json")) if p.exists()), None)
+            if body:
+                yield pytest.param(expect, body, Path(f"{base}.status"), id=f"{path.parent.name}/{Path(base).name}")
+
+
+CASES = list(found()) or [pytest.param(None, None, None, marks=pytest.mark.skip("no recordings here"))]
+
+
+def status_of(path):
+    lines = path.read_text().splitlines() if path.exists() else ["200"]
+    headers = dict(line.split(":", 1) for line in lines[1:] if ":" in line)
+    return int(lines[0]), {name.lower(): value.strip() for name, value in headers.items()}
+
+
+def read(family, body, cuts):
+    decoder = BodyDecoder(READERS[family](), [])
+    parts = [part for a, b in zip([0, *cuts], [*cuts, len(body)], strict=True) for part in decoder.feed(body[a:b])]
+    return parts + decoder.close()
+
+
+def joined(parts):
+    """The parts with adjacent deltas of one segment put together: what must not depend on chunking."""
+    whole = []
+    for part in parts:
+        last = whole[-1] if whole else None
+        match part, last:
+            case TextDelta(text), TextDelta(before):
+                whole[-1] = TextDelta(before + text)
+            case ThinkingDelta(text), ThinkingDelta(before):
+                whole[-1] = ThinkingDelta(before + text)
+            case CallDelta(key, text), CallDelta(other, before) if key == other:
+                whole[-1] = CallDelta(key, before + text)
+            case _:
+                whole.append(part)
+    return whole
+
+
+def squashed(text):
+    return re.sub(r"\s+", "", text or "")
+
+
+def check_error(expect, outcome):
+    error = expect["error"]
+    allowed = [error["class"], *expect.get("accept_error_classes", [])]
+    assert outcome.status in [STATUS.get(name, name) for name in allowed]
+    if allowed == ["context_length"]:
+        assert outcome.context_length
+
+
+def check_reply(expect, parts):
+    outcome = parts[-1]
+    words = "".join(part.text for part in parts if isinstance(part, TextDelta))
+    wanted = (expect.get("text") or "") + (expect.get("refusal") or "")
+    calls = expect.get("tool_calls") or []
+    if not wanted.strip() and not calls:
+        refused = expect["finish"] in ("refusal", "content_filter", "pause")
+        assert outcome.status == ("completed" if refused else "malformed")
+        return
+    assert outcome.status == "completed", outcome
+    is_odd = expect.get("optional") or (expect.get("model") or "").startswith("@cf/")  # an object where a text belongs
+    assert words == wanted or words == (expect.get("alternative") or {}).get("text") or is_odd
+    thought = "".join(part.thinking for part in parts if isinstance(part, ThinkingDelta))
+    assert squashed(thought) == squashed(expect.get("thinking")) or expect.get("optional")
+    check_calls(expect, parts, calls)
+    if expect["finish"]:
+        assert outcome.finish == expect["finish"] or (calls and outcome.finish == "tool_calls") or expect.get("refusal")
+    usage = expect.get("usage") or {}
+    if usage.get("raw"):
+        assert outcome.usage.output == (usage["output"] or 0)
+        assert outcome.usage.cache_read == (usage["cache_read"] or 0)
+        assert outcome.usage.total == (usage["input_total"] or 0) + (usage["output"] or 0)
+
+
+def check_calls(expect, parts, calls):
+    begun = {part.key: part for part in parts if isinstance(part, CallBegin)}
+    ended = [part.key for part in parts if isinstance(part, SegmentEnd) and part.key is not None]
+    cut = expect["finish"] == "length"  # the SDKs show what came of a torn call
+    whole = [] if cut else [call for call in calls if call["arguments"] is not None]
+    assert [begun[key].name for key in sorted(ended)] == [call["name"] for call in whole]
+    for key, call in zip(sorted(ended), whole, strict=True):
+        raw = "".join(part.arguments for part in parts if isinstance(part, CallDelta) and part.key == key)
+        assert json.loads(raw or "{}") == call["arguments"]
+        assert call["id"] is None or begun[key].call_id == call["id"]
+
+
+@pytest.mark.parametrize(("expect", "body", "status"), CASES)
+def test_what_is_read_is_what_the_sdk_reads(expect, body, status):
+    code, headers = status_of(status)
+    raw = body.read_bytes()
+    if code != 200:
+        check_error(expect, judge(read_answer(code, headers, raw), []))
+        return
+    parts = read(expect["family"], raw, [])
+    if expect.get("error"):
+        check_error(expect, parts[-1])
+    elif expect["finish"] == "malformed":
+        assert parts[-1].status == "malformed"
+    else:
+        check_reply(expect, parts)
+    assert [isinstance(part, Outcome) for part in parts].index(True) == len(parts) - 1
+    if len(raw) < 30_000:
+        assert joined(read(expect["family"], raw, range(1, len(raw)))) == joined(parts)
