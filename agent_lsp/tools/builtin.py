@@ -1,0 +1,38 @@
+"""The tools that every session has, in the order in which models are told of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from agent_lsp.tools.background import InputCommand, KillCommand
+from agent_lsp.tools.edit_file import EditFile
+from agent_lsp.tools.editor import Editor
+from agent_lsp.tools.exec_command import ExecCommand
+from agent_lsp.tools.processes import Commands
+from agent_lsp.tools.read_file import ReadFile
+from agent_lsp.tools.tool import Tool
+from agent_lsp.tools.workspace import Workspace
+from agent_lsp.tools.write_file import WriteFile
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What the built-in tools of one session work with."""
+
+    workspace: Workspace
+    editor: Editor
+    commands: Commands
+
+
+def builtin_tools(context: ToolContext) -> tuple[Tool[Any], ...]:
+    """The built-in tools of one session."""
+    workspace, editor, commands = context.workspace, context.editor, context.commands
+    return (
+        ReadFile(workspace, editor),
+        WriteFile(workspace, editor),
+        EditFile(workspace, editor),
+        ExecCommand(workspace, commands),
+        InputCommand(commands),
+        KillCommand(commands),
+    )

@@ -1,0 +1,46 @@
+"""What the tools that change files have in common: how an outcome is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent_lsp.tools.editor import Applied, Change, Editor, Refused, Stale, Unknown
+from agent_lsp.tools.tool import End, failed
+from agent_lsp.tools.workspace import Workspace
+
+_MOST_SHOWN = 8_000
+
+
+class Changing:
+    """Makes changes through the editor and tells what came of them."""
+
+    def __init__(self, workspace: Workspace, editor: Editor) -> None:
+        self._workspace, self._editor = workspace, editor
+
+    async def make(self, changes: Sequence[Change], label: str, told: str) -> End:
+        """Makes the changes; `told` describes them to the model if they were made."""
+        match await self._editor.replace(changes, label):
+            case Applied(notes):
+                diagnostics = await self._editor.diagnostics([one.path for one in changes if one.edits is not None])
+                return End(told, "\n".join(one for one in (*notes, diagnostics) if one))
+            case Stale(path, text):
+                return failed(f"{self._name(path)} has changed since it was read; nothing was edited.{_present(text)}")
+            case Refused(path, reason):
+                return failed(f"{self._name(path)} was not changed: {reason}")
+            case Unknown(path, text):
+                return failed(
+                    f"It is not known whether the edit of {self._name(path)} was made; look before trying again."
+                    f"{_present(text)}"
+                )
+
+    def _name(self, path: Path) -> str:
+        return self._workspace.display(path)
+
+
+def _present(text: str | None) -> str:
+    if text is None:
+        return " There is no text in it now."
+    if len(text) > _MOST_SHOWN:
+        return f" Its present text begins:\n{text[:_MOST_SHOWN]}\n[{len(text) - _MOST_SHOWN} more characters]"
+    return f" Its present text:\n{text}"

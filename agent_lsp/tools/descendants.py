@@ -1,0 +1,77 @@
+"""The processes below a process (Linux; elsewhere none are found and groups have to do)."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+
+class Strays:
+    """Descendants of `leader` that left its process group and would outlive a signal to it, as they are now.
+
+    They are held by pidfd, so that a signal never meets another process that got the number meanwhile.
+    """
+
+    __slots__ = ("_held",)
+
+    def __init__(self, leader: int) -> None:
+        self._held: list[int] = []
+        for pid in _outside_group(leader):
+            try:
+                self._held.append(os.pidfd_open(pid))
+            except OSError:
+                continue
+
+    def signal(self, number: int) -> None:
+        """Sends a signal to each."""
+        for held in self._held:
+            try:
+                signal.pidfd_send_signal(held, number)
+            except OSError:
+                continue
+
+    def close(self) -> None:
+        """Lets go of them."""
+        for held in self._held:
+            os.close(held)
+        self._held.clear()
+
+
+def group_exists(group: int) -> bool:
+    """Whether anything is left of a process group."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _outside_group(leader: int) -> list[int]:
+    found: list[int] = []
+    ahead = [leader]
+    while ahead:
+        for child in _children(ahead.pop()):
+            ahead.append(child)
+            if _group(child) not in (leader, None):
+                found.append(child)
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - many, small, and in a hurry
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:  # noqa: PTH123
+                children += map(int, file.read().split())
+    except OSError:
+        return children
+    return children
+
+
+def _group(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return None

@@ -1,0 +1,127 @@
+"""The editor port: files as texts. What holds them (the disk, an editor's buffers) is behind it.
+
+File tools read and change files through nothing else, so that an open buffer is always the truth of its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The text of a file at one moment: its own line ends, no BOM.
+
+    `version` is whatever its editor needs to see that the file has changed since; nobody else looks at it. A text may hold lone
+    surrogates in place of bytes that are no text: they go back as they came.
+    """
+
+    path: Path
+    text: str
+    version: object = None
+    is_unsaved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A path that is there and has no text; `reason` is a sentence with advice."""
+
+    path: Path
+    kind: Literal["directory", "binary", "too_large", "special", "error"]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """Puts `text` in the place of the snapshot's characters from `start` to `end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of one file. Edits are in order and do not overlap.
+
+    Without a `snapshot` the file must not exist yet, and is made with its parents from the one edit's text. `edits` None deletes
+    the file. `mode_of` is a file whose permissions a new file takes over.
+    """
+
+    path: Path
+    snapshot: Snapshot | None
+    edits: tuple[TextEdit, ...] | None
+    mode_of: Path | None = None
+
+
+def new_text(change: Change) -> str | None:
+    """The text of the file after the change; None when it is deleted."""
+    if change.edits is None:
+        return None
+    old = change.snapshot.text if change.snapshot else ""
+    pieces: list[str] = []
+    at = 0
+    for edit in change.edits:
+        pieces += (old[at : edit.start], edit.text)
+        at = edit.end
+    return "".join((*pieces, old[at:]))
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Everything was changed. `notes` are for the model (what was left unsaved, for one)."""
+
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A file has changed since it was read; nothing was done. `text` is the present one, None if the file is gone."""
+
+    path: Path
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing was done, and why."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """It cannot be told whether the edit was made; `text` is the present one, None if that cannot be told either."""
+
+    path: Path
+    text: str | None
+
+
+Outcome = Applied | Stale | Refused | Unknown
+
+
+class Editor(Protocol):
+    """Whatever holds the files of a session. Nothing here raises but `CancelledError`."""
+
+    async def read(self, path: Path) -> Snapshot | Unreadable | None:
+        """The file's text as it is now; None if there is no such file."""
+        ...
+
+    async def replace(self, changes: Sequence[Change], label: str) -> Outcome:
+        """Makes all changes, as one step to undo, and saves what was not unsaved before; or makes none.
+
+        `label` says in a few words what the step is.
+        """
+        ...
+
+    async def diagnostics(self, paths: Sequence[Path]) -> str:
+        """What is newly wrong in the files after a change, for the model; nothing if the editor cannot tell."""
+        ...
+
+    def unsaved(self) -> Mapping[Path, str]:
+        """The texts of open files that differ from the disk, by absolute path without links."""
+        ...

@@ -1,0 +1,85 @@
+"""exec_command: a command line in the user's shell."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from agent_lsp.policy.access import Access, CommandPreview, Preview
+from agent_lsp.tools.arguments import Arguments, PathText
+from agent_lsp.tools.processes import Commands
+from agent_lsp.tools.tool import End, Spec, failed
+from agent_lsp.tools.workspace import Workspace
+
+_YIELD_MS = 60_000
+
+
+class ExecCommandArgs(Arguments):
+    """Arguments of exec_command."""
+
+    cmd: str
+    """The command line."""
+    workdir: PathText | None = None
+    """Folder to run in; the workspace by default."""
+    yield_time_ms: int | None = None
+    """How long to wait for its end (60000 by default) before it goes on in the background."""
+    run_in_background: bool = False
+    """Do not wait at all."""
+    description: str = ""
+    """What the command is for, in a few words."""
+
+
+class ExecCommand:
+    """Streams both outputs; what still runs when the patience is over goes to the background."""
+
+    spec = Spec(
+        "exec_command",
+        "Runs a command line in the user's shell, in the workspace or in workdir, without a terminal. Gives standard output and"
+        " error as they come, then how it ended. What still runs after yield_time_ms, or is started with run_in_background, gets"
+        " a process_id for input_command and kill_command, and ends with the session. Only with one of the two options does it"
+        " have a standard input that can be written to; else that is empty.",
+        ExecCommandArgs,
+        "rw",
+    )
+
+    def __init__(self, workspace: Workspace, commands: Commands) -> None:
+        self._workspace, self._commands = workspace, commands
+
+    def title(self, args: ExecCommandArgs) -> str:
+        """The command line itself: a description could say anything."""
+        return f"Run {args.cmd}"
+
+    def access(self, args: ExecCommandArgs) -> Access:
+        """Runs the command where it would be run."""
+        return Access("command", command=args.cmd, cwd=self._folder(args))
+
+    async def preview(self, args: ExecCommandArgs) -> Preview | None:
+        """The command in full."""
+        return CommandPreview(args.cmd, self._folder(args))
+
+    async def run(self, args: ExecCommandArgs) -> AsyncGenerator[str | End, None]:
+        """Runs it; cancelled before it is in the background, it ends the command."""
+        folder = self._folder(args)
+        if not folder.is_dir():
+            yield failed(f"[spawn error: there is no directory {self._workspace.display(folder)}]")
+            return
+        has_input = args.run_in_background or args.yield_time_ms is not None
+        try:
+            command = self._commands.start(args.cmd, folder, has_input=has_input)
+        except (OSError, ValueError) as error:
+            yield failed(f"[spawn error: {error}]")
+            return
+        patience_s = 0 if args.run_in_background else (args.yield_time_ms or _YIELD_MS) / 1000
+        try:
+            async for text in command.stream(asyncio.get_running_loop().time() + patience_s):
+                yield text
+        except BaseException:
+            command.child.end()
+            raise
+        if not command.has_ended:
+            self._commands.keep(command)
+        yield End(note=command.note, stop_reason=command.stop_reason)
+
+    def _folder(self, args: ExecCommandArgs) -> Path:
+        return self._workspace.locate(args.workdir or ".")

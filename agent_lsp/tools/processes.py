@@ -1,0 +1,143 @@
+"""All commands of the server, each session's apart; none of them outlives its session."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent_lsp.tools.child import KILL_AFTER_S
+from agent_lsp.tools.command import Command
+from agent_lsp.tools.watchdog import Watchdog
+
+_ADDED = {
+    "GIT_EDITOR": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+}
+_POLL_S = 0.01
+_PRUNE_S = 5.0
+_MOST_ENDED = 64  # ended commands of a session whose last output nobody has fetched
+
+
+class Processes:
+    """The registry: knows every process group from its start until nothing is left of it.
+
+    Commands get `environment` (the server's own by default) without the names in `scrub`, so that no pager, editor or prompt
+    waits for a person who is not there.
+    """
+
+    def __init__(self, scrub: frozenset[str] = frozenset(), environment: Mapping[str, str] | None = None) -> None:
+        own = os.environ if environment is None else environment
+        self._environment = {name: value for name, value in own.items() if name not in scrub} | _ADDED
+        self._shell = _shell(own.get("SHELL", ""))
+        self._watchdog = Watchdog()
+        self._commands: set[Command] = set()
+        self._pruning: asyncio.TimerHandle | None = None
+
+    def session(self) -> Commands:
+        """The commands of a new session."""
+        return Commands(self)
+
+    def start(self, commands: Commands, line: str, cwd: Path, *, has_input: bool) -> Command:
+        """Starts a command for a session. Raises OSError and ValueError."""
+        self.prune()
+        self._watchdog.prepare()
+        argv = (self._shell, "-c", line)
+        process_id = f"proc-{secrets.token_hex(4)}"
+        command = Command(
+            process_id, line, argv, cwd, self._environment, has_input=has_input, on_exit=commands.command_ended
+        )
+        self._watchdog.guard(command.child.group)
+        self._commands.add(command)
+        return command
+
+    async def end(self, commands: set[Command]) -> None:
+        """Ends the commands and what is left of their groups: TERM, KILL after a second. Returns when they are gone."""
+        for command in commands:
+            command.child.end()
+        deadline = asyncio.get_running_loop().time() + 2 * KILL_AFTER_S
+        while any(not command.child.is_gone for command in commands) and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(_POLL_S)
+        for command in commands:
+            command.child.hang_up()
+        self.prune()
+
+    async def close(self) -> None:
+        """Ends all commands of all sessions, and the watchdog, within 5 s."""
+        await self.end(set(self._commands))
+        if self._pruning:
+            self._pruning.cancel()
+        await asyncio.to_thread(self._watchdog.close)
+
+    def prune(self) -> None:
+        """Forgets the groups that are empty, before their numbers can become another's. Repeats itself while there is need to."""
+        if self._pruning:
+            self._pruning.cancel()
+        for command in [one for one in self._commands if one.child.is_gone]:
+            self._watchdog.release(command.child.group)
+            if command.child.is_at_end:
+                self._commands.discard(command)
+        has_leftovers = any(command.has_ended for command in self._commands)
+        self._pruning = asyncio.get_running_loop().call_later(_PRUNE_S, self.prune) if has_leftovers else None
+
+
+class Commands:
+    """The commands of one session; those in the background have a process id that a model can use."""
+
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+        self._all: set[Command] = set()
+        self._background: dict[str, Command] = {}
+
+    def start(self, line: str, cwd: Path, *, has_input: bool) -> Command:
+        """Starts a command in the foreground. Raises OSError and ValueError."""
+        self._all = {one for one in self._all if not (one.child.is_gone and one.child.is_at_end)}
+        command = self._processes.start(self, line, cwd, has_input=has_input)
+        self._all.add(command)
+        return command
+
+    def keep(self, command: Command) -> None:
+        """Sends a command to the background: from now on it is found by its id."""
+        command.go_to_background()
+        self._background[command.process_id] = command
+
+    def find(self, process_id: str) -> Command | None:
+        """A command in the background whose end has not been delivered."""
+        return self._background.get(process_id)
+
+    def forget(self, command: Command) -> None:
+        """The end of a background command was delivered."""
+        self._background.pop(command.process_id, None)
+
+    def command_ended(self, command: Command) -> None:
+        """Gives back the group if nothing is left of it; keeps the number of ended commands within bounds."""
+        self._processes.prune()
+        ended = [one for one in self._background.values() if one.has_ended]
+        for oldest in ended[: len(ended) - _MOST_ENDED]:
+            self.forget(oldest)
+
+    def take_reports(self) -> tuple[str, ...]:
+        """A line for the model on each background command that has ended since, unless its end was delivered already."""
+        ended = [one for one in self._background.values() if one.has_ended and not one.is_reported]
+        for command in ended:
+            command.is_reported = True
+        return tuple(
+            f"[background process {command.process_id} has ended: {command.note.strip('[]')};"
+            " input_command gives the output that was not delivered yet]"
+            for command in ended
+        )
+
+    async def close(self) -> None:
+        """Ends all commands of the session and what is left of their groups, within 3 s."""
+        await self._processes.end(self._all)
+        self._all, self._background = set(), {}
+
+
+def _shell(users: str) -> str:
+    return users if users.startswith("/") and os.access(users, os.X_OK) else "/bin/sh"

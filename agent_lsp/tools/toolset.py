@@ -1,0 +1,223 @@
+"""The environment of one session: everything about a call that is the same for every tool."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from agent_lsp.engine.ports import Permission, ToolResult
+from agent_lsp.messages.content import ToolCall
+from agent_lsp.messages.events import ToolSpec
+from agent_lsp.policy.access import Access, CommandPreview, EditPreview, Preview, TextPreview
+from agent_lsp.tools.arguments import parse, schema
+from agent_lsp.tools.mask import Mask
+from agent_lsp.tools.output import Output
+from agent_lsp.tools.repeats import Repeats
+from agent_lsp.tools.running import RunningTool
+from agent_lsp.tools.tool import End, Tool
+from agent_lsp.tools.visible import visible_line, visible_text
+
+_log = logging.getLogger(__name__)
+_CLOSE_TOOLS_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLimits:
+    """Limits of every call: characters of output, seconds of running (≤ 0: no limit)."""
+
+    max_output_length: int = 16_000
+    timeout_s: float = 120.0
+
+
+class Closable(Protocol):
+    """Something that the tools of a session share and that ends with it, within 4 s."""
+
+    async def close(self) -> None:
+        """Ends it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A call that fits its tool."""
+
+    tool: Tool[Any]
+    args: BaseModel
+
+
+class Toolset:
+    """The tools of one session: an `Environment` to the engine, `Proposals` to whoever decides.
+
+    `shared` is closed with the session. `disabled` tools are neither offered nor run.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Tool[Any]],
+        limits: ToolLimits,
+        scratchpad: Path,
+        secrets: Iterable[str] = (),
+        disabled: Iterable[str] = (),
+        shared: Sequence[Closable] = (),
+    ) -> None:
+        off = frozenset(disabled)
+        self._all = {tool.spec.name: tool for tool in tools if tool.spec.name not in off}
+        self._tools = self._all
+        self._specs = _specs(self._tools.values())
+        self._limits, self._scratchpad, self._shared = limits, scratchpad, shared
+        self._mask = Mask(secrets)
+        self._repeats = Repeats()
+        self._running: set[asyncio.Task[None]] = set()
+
+    # --- Environment ---
+
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools as the model is told of them, in the order they were given."""
+        return self._specs
+
+    def names(self) -> tuple[str, ...]:
+        """All tools there are, those that were taken away by `keep` included."""
+        return tuple(self._all)
+
+    def keep(self, names: Iterable[str]) -> None:
+        """Leaves these of the session's tools (unknown names mean nothing) and takes the others away."""
+        wanted = frozenset(names)
+        self._tools = {name: tool for name, tool in self._all.items() if name in wanted}
+        self._specs = _specs(self._tools.values())
+
+    def described(self) -> list[dict[str, Any]]:
+        """The tools for a person: name, description, parameters, permission, source."""
+        return [
+            {**spec.model_dump(), "permission": self._tools[spec.name].spec.permission, "source": "builtin"}
+            for spec in self._specs
+        ]
+
+    def check(self, call: ToolCall) -> ToolResult | None:
+        """None when the call names a tool and fits its schema, else the failed result."""
+        bound = self._bind(call)
+        if isinstance(bound, _Bound):
+            return None
+        return self._result(call, Output(self._limits.max_output_length, self._scratchpad, self._mask), bound, "")
+
+    async def execute(self, call: ToolCall) -> AsyncGenerator[str | ToolResult, None]:
+        """Runs a call: pieces of output as they come, then the result."""
+        bound = self._bind(call)
+        if isinstance(bound, End):
+            yield self._result(call, Output(self._limits.max_output_length, self._scratchpad, self._mask), bound, "")
+            return
+        own_limit = bound.tool.spec.max_output_length
+        output = Output(own_limit or self._limits.max_output_length, self._scratchpad, self._mask)
+        running = self._start(bound)
+        try:
+            while (piece := await running.next()) is not None:
+                if shown := output.feed(piece):
+                    yield shown
+        except BaseException:
+            output.discard()
+            raise
+        finally:
+            running.cancel()
+        streamed, end = output.text, running.end or End()
+        result = self._result(call, output, end, streamed)
+        if streamed:
+            if tail := output.text[len(streamed) :]:
+                yield tail
+            result = replace(result, output="")
+        yield result
+
+    async def close(self) -> None:
+        """Ends everything the tools have left running, within 5 s."""
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            _, stubborn = await asyncio.wait(self._running, timeout=_CLOSE_TOOLS_S)
+            if stubborn:
+                _log.warning("%d tools did not end when their session was closed", len(stubborn))
+        await asyncio.gather(*(one.close() for one in self._shared))
+
+    # --- Proposals ---
+
+    def permission(self, call: ToolCall) -> Permission:
+        """Whether the tool only reads."""
+        return self._bound(call).tool.spec.permission
+
+    def title(self, call: ToolCall) -> str:
+        """One line for a person, control characters made visible."""
+        bound = self._bound(call)
+        return visible_line(self._mask(bound.tool.title(bound.args)))
+
+    def access(self, call: ToolCall) -> Access:
+        """What the call would touch."""
+        bound = self._bound(call)
+        return bound.tool.access(bound.args)
+
+    async def preview(self, call: ToolCall) -> Preview | None:
+        """What the call would do, control characters made visible."""
+        bound = self._bound(call)
+        match await bound.tool.preview(bound.args):
+            case EditPreview() as edit:
+                return replace(edit, diff=self._shown(edit.diff))
+            case CommandPreview() as command:
+                return replace(command, command=self._shown(command.command))
+            case TextPreview() as text:
+                return TextPreview(self._shown(text.text))
+            case None:
+                return None
+
+    # --- the call ---
+
+    def _bind(self, call: ToolCall) -> _Bound | End:
+        tool = self._tools.get(call.name)
+        if tool is None:
+            return End(text=f"Unknown tool: {call.name}", stop_reason="failed")
+        args = parse(tool.spec.args, call.arguments)
+        if isinstance(args, str):
+            return End(text=f"Invalid arguments for {call.name}:\n{args}", stop_reason="failed")
+        return _Bound(tool, args)
+
+    def _bound(self, call: ToolCall) -> _Bound:
+        bound = self._bind(call)
+        if isinstance(bound, End):
+            raise ValueError(f"call {call.tool_call_id} was proposed though its check failed: {bound.text}")
+        return bound
+
+    def _start(self, bound: _Bound) -> RunningTool:
+        name = bound.tool.spec.name
+
+        def on_error(error: Exception) -> End:
+            trace = "".join(traceback.format_exception(error))
+            _log.error("tool %s failed: %s", name, self._mask(trace))
+            return End(
+                note=f"[{name} failed: {visible_line(f'{type(error).__name__}: {error}')}]", stop_reason="failed"
+            )
+
+        running = RunningTool(bound.tool, bound.args, on_error)
+        self._running.add(running.task)
+        running.task.add_done_callback(self._running.discard)
+        if bound.tool.spec.timed and self._limits.timeout_s > 0:
+            running.time_out_after(self._limits.timeout_s)
+        return running
+
+    def _result(self, call: ToolCall, output: Output, end: End, streamed: str) -> ToolResult:
+        output.feed(end.text)
+        seen = f"{streamed}{end.text}{end.note}"
+        repeated = self._repeats.note(call, seen, is_failure=end.stop_reason == "failed")
+        output.close(end.note, repeated)
+        return ToolResult(output.text, end.stop_reason, end.images, end.needs_input)
+
+    def _shown(self, text: str) -> str:
+        return visible_text(self._mask(text))
+
+
+def _specs(tools: Iterable[Tool[Any]]) -> tuple[ToolSpec, ...]:
+    return tuple(
+        ToolSpec(name=spec.name, description=spec.description, parameters=schema(spec.args))
+        for spec in (tool.spec for tool in tools)
+    )
