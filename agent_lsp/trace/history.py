@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Protocol
 
 from agent_lsp.engine.ports import Trace
@@ -54,6 +55,11 @@ class Page:
 
 class SessionTrace(Trace, Protocol):
     """The trace of an open session, on disk or in memory."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file that is written to now; None while there is none."""
+        ...
 
     def begin(self) -> None:
         """The first run is coming: the trace may appear. Also understood from an appended `run_begin`."""

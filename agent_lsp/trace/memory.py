@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, envelope
@@ -17,6 +18,11 @@ class MemoryTrace:
         self._lines: list[bytes] = [encode(envelope(meta))]
         self._preamble: tuple[bytes, ...] = ()
         self._closed = False
+
+    @property
+    def path(self) -> Path | None:
+        """None: there is no file, ever."""
+        return None
 
     def append(self, line: bytes) -> None:
         """Adds a line; the preamble of a new context comes before it."""

@@ -87,16 +87,16 @@ class DataDir:
         folder = self.trace_path(session_id, 1).parent
         return sorted(found for owner, found in _traces_in(folder) if owner == session_id)
 
-    def newest_trace_files(self) -> dict[str, TracePath]:
-        """The newest trace file of each session that has one."""
-        newest: dict[str, TracePath] = {}
+    def all_trace_files(self) -> dict[str, list[TracePath]]:
+        """The trace files of each session that has any, oldest first."""
+        files: dict[str, list[TracePath]] = {}
         for folder in _entries(self.sessions):
-            if not _DATE.fullmatch(folder.name):
-                continue
-            for owner, found in _traces_in(Path(folder.path)):
-                if owner not in newest or newest[owner] < found:
-                    newest[owner] = found
-        return newest
+            if _DATE.fullmatch(folder.name):
+                for owner, found in _traces_in(Path(folder.path)):
+                    files.setdefault(owner, []).append(found)
+        for found in files.values():
+            found.sort()
+        return files
 
 
 def data_dir(option: str | None, environ: Mapping[str, str]) -> DataDir:

@@ -66,7 +66,7 @@ class SessionPage:
 class _Seen:
     """What was read of a session, kept for as long as its newest file has this state."""
 
-    newest: TracePath
+    files: Sequence[TracePath]
     state: tuple[int, int, int]
     updated_at: str
     meta: SessionMeta | None = None
@@ -103,19 +103,18 @@ class SessionStore:
                 continue
             if len(found) >= max(1, limit):
                 return SessionPage(tuple(found), seal(f"{found[-1].updated_at} {found[-1].session_id}"))
-            if stored := self._stored(session_id, seen, meta):
+            if stored := _stored(session_id, seen, meta):
                 found.append(stored)
         return SessionPage(tuple(found))
 
     def get(self, session_id: str) -> StoredSession:
         """One session. SessionNotFound when it has no trace, or none that can be read."""
         files = self._files(session_id)
-        seen = _look(files[-1], self._seen.get(session_id))
-        meta = _meta(seen) if seen else None
-        stored = self._stored(session_id, seen, meta) if seen and meta else None
-        if not stored:
-            raise SessionNotFound(session_id, f"{files[-1].path.name} does not begin with what the session is")
-        return stored
+        if (seen := _look(files, self._seen.get(session_id))) and (meta := _meta(seen)):
+            self._seen[session_id] = seen
+            if stored := _stored(session_id, seen, meta):
+                return stored
+        raise SessionNotFound(session_id, f"{files[-1].path.name} does not begin with what the session is")
 
     def history(self, session_id: str, limit: int = 200, cursor: str | None = None) -> Page:
         """A page of everything in the session's traces, oldest first.
@@ -161,33 +160,37 @@ class SessionStore:
 
     def _newest_first(self) -> Sequence[tuple[str, _Seen]]:
         known, seen = self._seen, dict[str, _Seen]()
-        for session_id, newest in self._data.newest_trace_files().items():
-            if looked := _look(newest, known.get(session_id)):
+        for session_id, files in self._data.all_trace_files().items():
+            if looked := _look(files, known.get(session_id)):
                 seen[session_id] = looked
         self._seen = seen
         return sorted(seen.items(), key=lambda item: (item[1].updated_at, item[0]), reverse=True)
 
-    def _stored(self, session_id: str, seen: _Seen, meta: SessionMeta) -> StoredSession | None:
-        try:
-            seen.scanned = scan(self._data.trace_files(session_id), seen.scanned)
-        except OSError:
-            return None  # deleted, or made unreadable, since it was listed
-        return StoredSession(session_id, meta, seen.scanned.shown, seen.updated_at, seen.newest.path)
 
-
-def _look(newest: TracePath, before: _Seen | None) -> _Seen | None:
+def _look(files: Sequence[TracePath], before: _Seen | None) -> _Seen | None:
     """What is known of a session: as before, if its newest file is as it was. None if the file is gone."""
+    path = files[-1].path
     try:
-        found = newest.path.stat()
+        found = path.stat()
         state = (found.st_ino, found.st_size, found.st_mtime_ns)
-        if before and before.newest == newest and before.state == state:
+        if before and before.files == files and before.state == state:
             return before
-        updated_at = last_timestamp(newest.path, found.st_size) or _stamp(found.st_mtime)
+        updated_at = last_timestamp(path, found.st_size) or _stamp(found.st_mtime)
     except OSError:
         return None
-    if before and before.newest == newest and before.state[0] == state[0]:
-        return _Seen(newest, state, updated_at, before.meta, before.scanned)
-    return _Seen(newest, state, updated_at, None, before.scanned if before else None)
+    seen = _Seen(files, state, updated_at)
+    if before:
+        seen.scanned = before.scanned
+        seen.meta = before.meta if before.files[-1] == files[-1] and before.state[0] == state[0] else None
+    return seen
+
+
+def _stored(session_id: str, seen: _Seen, meta: SessionMeta) -> StoredSession | None:
+    try:
+        seen.scanned = scan(seen.files, seen.scanned)
+    except OSError:
+        return None  # deleted, or made unreadable, since it was listed
+    return StoredSession(session_id, meta, seen.scanned.shown, seen.updated_at, seen.files[-1].path)
 
 
 def _stamp(at_s: float) -> str:
@@ -197,7 +200,7 @@ def _stamp(at_s: float) -> str:
 def _meta(seen: _Seen) -> SessionMeta | None:
     if seen.meta is None:
         try:
-            read = read_meta(seen.newest.path)
+            read = read_meta(seen.files[-1].path)
         except OSError:
             return None
         if read:

@@ -94,6 +94,11 @@ class TraceWriter:
         file = lock_newest(data, session_id, write)
         return cls(data, session_id, warn, file, write=write, held_bytes=held_bytes)
 
+    @property
+    def path(self) -> Path | None:
+        """The file that is written to now; None before the first run."""
+        return self._file.path if self._file else None
+
     def append(self, line: bytes) -> None:
         """Adds a message (JSON without its line end): when this returns it is in the file, or kept for later."""
         file = self._file

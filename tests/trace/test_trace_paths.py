@@ -45,22 +45,22 @@ def test_files_are_found_by_their_number_not_by_their_name(data):
     (folder / f"{ID}_005.jsonl").mkdir()
     (folder / "session-20261129-212041-0123abce_001.jsonl").touch()
     assert [file.index for file in data.trace_files(ID)] == [2, 999, 1000]
-    assert data.newest_trace_files()[ID] == data.trace_files(ID)[-1]
+    assert data.all_trace_files()[ID] == data.trace_files(ID)
 
 
-def test_newest_files_are_those_of_all_days(data):
+def test_all_files_are_those_of_all_days(data):
     for day in ("2026-11-29", "2026-11-30", "notes"):
         folder = data.sessions / day
         folder.mkdir(parents=True)
         (folder / f"session-{day.replace('-', '')}-000000-0123abcd_001.jsonl").touch()
-    assert sorted(data.newest_trace_files()) == [
+    assert sorted(data.all_trace_files()) == [
         "session-20261129-000000-0123abcd",
         "session-20261130-000000-0123abcd",
     ]
 
 
 def test_asking_makes_nothing(data):
-    data.trace_path(ID, 1), data.scratchpad(ID), data.trace_files(ID), data.newest_trace_files()
+    data.trace_path(ID, 1), data.scratchpad(ID), data.trace_files(ID), data.all_trace_files()
     assert not data.root.exists()
 
 

@@ -170,7 +170,7 @@ async def test_a_compaction_that_a_crash_left_open_ends_with_the_next_run(store,
 
 @pytest.mark.asyncio
 async def test_text_that_looks_like_an_event_counts_for_nothing(store, make):
-    text = '{"timestamp":"2026-11-29T00:00:00.000Z","type":"event_msg","payload":{"type":"request_end","status":"completed"}}'
+    text = '{"timestamp":"t","type":"event_msg","payload":{"type":"request_end","status":"completed"}}'
     id = await make(Text(role="user", text=text), Text(role="user", text=f"\n{text}\n"))
     assert store.get(id).totals == Totals()
 
@@ -250,6 +250,19 @@ async def test_a_second_look_reads_only_what_was_added(store, data, sessions, ma
     assert store.list().sessions[0].totals.turns == 1
     assert looked[0] > 50_000
     await writer.close()
+
+
+@pytest.mark.asyncio
+async def test_a_session_whose_older_file_is_taken_away_is_still_listed(store, data, sessions, make):
+    id = await make(usage(10), RequestEnd(status="completed"))
+    writer = sessions.resume(id)
+    writer.rotate([sessions.line(sessions.meta(id))])
+    for line in sessions.turn(15):
+        writer.append(line)
+    await writer.close()
+    assert store.list().sessions[0].totals.turns == 2
+    data.trace_files(id)[0].path.unlink()
+    assert store.list().sessions[0].totals.turns == store.get(id).totals.turns
 
 
 # -- history, exists, delete --------------------------------------------------

@@ -27,7 +27,7 @@ def test_the_file_appears_with_the_first_run_and_begins_with_the_session(session
     begin = sessions.run()
     writer.append(begin)
     (path,) = sessions.paths(session_id)
-    assert path.name == f"{session_id}_001.jsonl"
+    assert writer.path == path and path.name == f"{session_id}_001.jsonl"
     first, *rest = lines(path)
     assert MESSAGE.validate_json(first).payload.session_id == session_id
     assert rest == [update, begin]
@@ -169,6 +169,7 @@ def test_a_rotation_waits_for_the_next_write(sessions, lines):
     line = sessions.text("a")
     writer.append(line)
     first, second = map(lines, sessions.paths(id))
+    assert writer.path == sessions.paths(id)[1]
     assert line not in first and second == [*head, line]
     writer.append(line)
     assert len(sessions.paths(id)) == 2
