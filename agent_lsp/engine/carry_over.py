@@ -60,6 +60,21 @@ def aborted(input: Sequence[Content], attempts: Sequence[AttemptRecord]) -> list
     return [*outputs, *summaries, *blocks, *others]
 
 
+def is_paired(messages: Sequence[Content]) -> bool:
+    """Whether every call is answered exactly once, and no other input comes before the answers of its reply."""
+    waiting: list[str] = []
+    for one in messages:
+        if isinstance(one, ToolCall):
+            waiting.append(one.tool_call_id)
+        elif isinstance(one, ToolCallOutput):
+            if one.tool_call_id not in waiting:
+                return False
+            waiting.remove(one.tool_call_id)
+        elif waiting and one.role == "user":
+            return False
+    return not waiting
+
+
 def _block(tag: str, items: Iterable[str]) -> Text:
     return Text(role="user", text=markers.carried(tag, items), sender="harness")
 

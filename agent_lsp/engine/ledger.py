@@ -10,10 +10,20 @@ from agent_lsp.engine.call_ids import CallIds
 from agent_lsp.engine.carry_over import AttemptRecord, Batch
 from agent_lsp.engine.ports import Commit
 from agent_lsp.messages import markers
-from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, Thinking, ToolCall, ToolCallOutput
+from agent_lsp.messages.content import (
+    CONTENT_TYPES,
+    Content,
+    ImageUrl,
+    InlineData,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolCallOutput,
+)
 from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.messages.events import (
     Abort,
+    ContextSeed,
     Event,
     RequestBegin,
     RequestEnd,
@@ -44,6 +54,8 @@ class Ledger:
         self._pending: list[Content] = []
         self._attempts: list[AttemptRecord] = []
         self._open: AttemptRecord | None = None
+        self._seed: list[Content] = []
+        self._seed_left = 0
 
     def request_input(self) -> tuple[Content, ...]:
         """The input of the next request, the ids as the session knows them."""
@@ -61,6 +73,9 @@ class Ledger:
 
     def apply(self, payload: Content | Event | SessionMeta) -> None:
         """Takes the next record. Fragments are no records; what does not touch the context changes nothing."""
+        if self._seed_left and not isinstance(payload, ContextSeed):
+            self._seeded(payload)
+            return
         match payload:
             case Text() | InlineData() if payload.role == "assistant":
                 self._replied(payload)
@@ -80,6 +95,8 @@ class Ledger:
                 self.usage, self.context_tokens = payload.session, payload.request.total
             case ToolListReady():
                 self.tools_told = payload.tools
+            case ContextSeed():
+                self._seed_left = payload.count
             case Abort():
                 self._interrupt(markers.INTERRUPTED)
             case _:
@@ -104,6 +121,17 @@ class Ledger:
     def _run_began(self) -> None:
         if self._open or self._attempts or (self.batch and not self.batch.is_settled()):
             self._interrupt(markers.INTERRUPTED_BY_EXIT)
+
+    def _seeded(self, payload: Content | Event | SessionMeta) -> None:
+        """One of the messages that are committed as they stand; the last of them commits them all."""
+        if isinstance(payload, CONTENT_TYPES):
+            if isinstance(payload, ToolCall):
+                self.ids.note(payload.tool_call_id)
+            self._seed.append(payload)
+            self._seed_left -= 1
+        if self._seed_left == 0:
+            self.history.append(Commit(self.wire(tuple(self._seed))))
+            self._seed = []
 
     def _request_ended(self, event: RequestEnd) -> None:
         attempt = self._open or AttemptRecord()

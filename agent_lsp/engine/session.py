@@ -23,8 +23,8 @@ from agent_lsp.engine.ports import (
 from agent_lsp.engine.runtime import Runtime
 from agent_lsp.engine.steering import Steering
 from agent_lsp.errors import SessionBusy
-from agent_lsp.messages.content import Partial, UserContent
-from agent_lsp.messages.events import SessionUpdate, TokenCounts
+from agent_lsp.messages.content import Content, Partial, UserContent
+from agent_lsp.messages.events import ContextSeed, SessionUpdate, TokenCounts
 
 _log = logging.getLogger(__name__)
 
@@ -106,6 +106,11 @@ class Session:
         """Tokens of the last completed request, reply included."""
         return self._runtime.ledger.context_tokens
 
+    @property
+    def options(self) -> EngineOptions:
+        """The engine's settings in force."""
+        return self._runtime.options
+
     def so_far(self) -> tuple[Partial, ...]:
         """The unfinished segments of a running turn, each as a `start` and one `delta` with the body so far."""
         return self._current[1].so_far() if self._current else ()
@@ -177,9 +182,15 @@ class Session:
         """Ends the present reconnect wait; the attempt count stays. False when nothing waits."""
         return bool(self._current and self._current[1].retry_now())
 
-    def update(self, change: SessionUpdate) -> None:
-        """Records a change of settings; `thinking_level` holds from the next run on."""
-        self._runtime.emit(change)
+    def record(self, change: SessionUpdate, *, traced_only: bool = False) -> None:
+        """Records a change of settings (which is put in force elsewhere)."""
+        self._runtime.emit(change, traced_only=traced_only)
+
+    def seed(self, messages: Sequence[Content]) -> None:
+        """Commits messages as they stand, before the first run; each call in them must have its output."""
+        self._runtime.emit(ContextSeed(count=len(messages)), traced_only=True)
+        for message in messages:
+            self._runtime.emit(message, traced_only=True)
 
     def configure(
         self, *, system: str | None = None, llm: LLM | None = None, options: EngineOptions | None = None

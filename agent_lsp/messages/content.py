@@ -130,4 +130,5 @@ Partial = PartialText | PartialThinking | PartialToolCall | PartialToolCallOutpu
 UserContent = Text | ImageUrl | InlineData
 ModelPayload = Annotated[Content | Partial, Field(discriminator="type")]
 
+CONTENT_TYPES = (Text, Thinking, ToolCall, ToolCallOutput, ImageUrl, InlineData)
 PARTIAL_TYPES = (PartialText, PartialThinking, PartialToolCall, PartialToolCallOutput)

@@ -1,0 +1,236 @@
+"""The composition root: the one place that names every concrete class and plugs them together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent_lsp.config import builtin
+from agent_lsp.config.layers import Merged
+from agent_lsp.config.sections import AgentProfile
+from agent_lsp.config.settings import Settings, validate
+from agent_lsp.engine.ports import LLM, EngineOptions, Part, Request, Sink
+from agent_lsp.engine.session import Session
+from agent_lsp.errors import InvalidParams
+from agent_lsp.messages.envelope import SessionMeta, timestamp
+from agent_lsp.messages.events import SessionUpdate
+from agent_lsp.policy.approver import Person, SessionApprover
+from agent_lsp.policy.grants import Grants
+from agent_lsp.policy.guard import Guard
+from agent_lsp.policy.paths import PathRules
+from agent_lsp.policy.rules import WorkspaceRules
+from agent_lsp.providers import catalog
+from agent_lsp.providers.endpoint import Endpoint, endpoint_for
+from agent_lsp.server.connection import Connection
+from agent_lsp.server.handlers import Handlers, session_workspace
+from agent_lsp.server.hub import Hub
+from agent_lsp.server.service import Service
+from agent_lsp.sessions.open_session import Model, Opener, OpenSession, SessionSpec
+from agent_lsp.sessions.prompt import system_prompt
+from agent_lsp.tools.builtin import ToolContext, builtin_tools
+from agent_lsp.tools.disk import DiskEditor
+from agent_lsp.tools.processes import Processes
+from agent_lsp.tools.toolset import ToolLimits, Toolset
+from agent_lsp.tools.workspace import Workspace
+from agent_lsp.trace.memory import MemoryTrace
+from agent_lsp.trace.paths import DataDir, new_session_id
+from agent_lsp.trace.store import SessionStore
+from agent_lsp.trace.writer import TraceWriter
+
+_WARNING = 2  # MessageType
+
+
+class LazyLLM:
+    """A model whose adapter, and with it the HTTP client, is imported with the first request."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._llm: LLM | None = None
+
+    def stream(self, request: Request) -> AsyncGenerator[Part, None]:
+        """Streams from the real adapter."""
+        if self._llm is None:
+            from agent_lsp.providers.build import build
+
+            self._llm = build(self._endpoint)
+        return self._llm.stream(request)
+
+
+class App:
+    """What one server process has: its settings, data directory, commands and stored sessions."""
+
+    def __init__(self, merged: Merged, workspace: Path, environ: Mapping[str, str]) -> None:
+        self.settings: Settings = validate(merged)
+        self.workspace = workspace
+        self.data = DataDir(Path(merged.data_dir))
+        self.store = SessionStore(self.data)
+        self._user_file = Path(merged.user_file)
+        self._environ = environ
+        self._providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
+        self._warned: list[Callable[[str], None]] = []
+        self._processes = Processes(scrub=_key_variables(self._providers))
+
+    def open(self, session_id: str, spec: SessionSpec, sink: Sink, person: Person) -> OpenSession:
+        """Makes a session (`sessions.open_session.Opener`)."""
+        settings = self.settings
+        if spec.mode == "loop":
+            raise InvalidParams("invalid params: mode", [("mode", "the mode 'loop' is not available")])
+        profile = self._profile(spec.agent)
+        model = self.model(spec.model or profile.model or self._default_model())
+        toolset = self._toolset(session_id, spec.workspace)
+        if profile.tools is not None:
+            toolset.keep(profile.tools)
+        names = [tool.name for tool in toolset.tools()]
+        system = spec.system_prompt or system_prompt(spec.workspace, names, profile.prompt)
+        meta = SessionMeta(
+            session_id=session_id,
+            provider=model.endpoint.provider,
+            model_id=model.endpoint.model,
+            model_context_window=model.endpoint.context_window,
+            system_prompt=system,
+            workspace=str(spec.workspace),
+            created_at=timestamp(),
+            tags=spec.tags,
+        )
+        trace = MemoryTrace(meta) if spec.ephemeral else TraceWriter.new(self.data, meta, self._warn)
+        mode = spec.approval_mode or settings.approval_mode
+        rules = None if spec.ephemeral else WorkspaceRules(self.data.root, spec.workspace)
+        grants = Grants(mode, rules)
+        paths = self._paths(session_id, spec.workspace)
+        session = Session(
+            session_id=session_id,
+            system=system,
+            llm=LazyLLM(model.endpoint),
+            environment=toolset,
+            approver=SessionApprover(Guard(grants, paths, self._commands()), toolset, person),
+            trace=trace,
+            sink=sink,
+            options=self._options(model.endpoint, spec.max_turns),
+            thinking_level=spec.thinking_level or settings.thinking_level,
+        )
+        if spec.initial_history:
+            session.seed(spec.initial_history)
+        if spec.title or spec.approval_mode or spec.thinking_level:
+            given = SessionUpdate(
+                title=spec.title, approval_mode=spec.approval_mode, thinking_level=spec.thinking_level
+            )
+            session.record(given, traced_only=True)
+        return OpenSession(
+            session=session,
+            trace=trace,
+            trace_path=None if spec.ephemeral else self.data.trace_path(session_id, 1),
+            toolset=toolset,
+            grants=grants,
+            paths=paths,
+            meta=meta,
+            model=model,
+            title=spec.title,
+        )
+
+    def model(self, name: str) -> Model:
+        """The model `provider/model`. Raises ModelUnavailable."""
+        provider, _, model = name.partition("/")
+        return Model(endpoint_for(provider, model, self._providers, self._environ))
+
+    def use(self, session: Session, model: Model) -> None:
+        """Has the session go on with another model."""
+        options = replace(session.options, context_window=model.endpoint.context_window, vision=model.endpoint.vision)
+        session.configure(llm=LazyLLM(model.endpoint), options=options)
+
+    def toolset(self, workspace: Path) -> Toolset:
+        """The tools that a new session would have there."""
+        return self._toolset(new_session_id(), workspace)
+
+    def on_warning(self, tell: Callable[[str], None]) -> None:
+        """Who is told of what a person should know."""
+        self._warned.append(tell)
+
+    async def close(self) -> None:
+        """Ends all commands."""
+        await self._processes.close()
+
+    def _options(self, endpoint: Endpoint, max_turns: int | None) -> EngineOptions:
+        reconnect = self.settings.reconnect
+        return EngineOptions(
+            max_turns=self.settings.max_turns if max_turns is None else max_turns,
+            max_retries=reconnect.max_retries,
+            retry_base_ms=reconnect.base_ms,
+            retry_cap_ms=reconnect.cap_ms,
+            context_window=endpoint.context_window,
+            vision=endpoint.vision,
+        )
+
+    def _default_model(self) -> str:
+        chosen = catalog.default_model(self.settings.default_model, self._providers, self._environ)
+        return f"{chosen['provider']}/{chosen['model']}"
+
+    def _profile(self, name: str | None) -> AgentProfile:
+        if name is None:
+            return AgentProfile()
+        if name not in self.settings.agents:
+            known = ", ".join(self.settings.agents) or "none is configured"
+            raise InvalidParams("invalid params: agent", [("agent", f"no such profile; there are: {known}")])
+        return self.settings.agents[name]
+
+    def _toolset(self, session_id: str, root: Path) -> Toolset:
+        tools = self.settings.tools
+        workspace = Workspace(root, self.data.scratchpad(session_id))
+        commands = self._processes.session()
+        context = ToolContext(workspace=workspace, editor=DiskEditor(workspace.scratchpad), commands=commands)
+        return Toolset(
+            builtin_tools(context),
+            ToolLimits(tools.max_output_length, tools.timeout),
+            scratchpad=workspace.scratchpad,
+            secrets=_secrets(self._providers, self._environ),
+            disabled=tools.disabled,
+            shared=(commands,),
+        )
+
+    def _paths(self, session_id: str, root: Path) -> PathRules:
+        return PathRules(
+            root,
+            data_dir=self.data.root,
+            scratchpad=self.data.scratchpad(session_id),
+            user_config=(self._user_file, self._user_file.parent),
+            deny=self.settings.tools.deny_paths,
+        )
+
+    def _warn(self, message: str) -> None:
+        for tell in self._warned:
+            tell(message)
+
+
+def build(connection: Connection) -> Service:
+    """What one client is served: the LSP front end on an `App` of its own."""
+    greeted = connection.greeted
+    app = App(greeted.configuration.origin, session_workspace(greeted.client.workspace), os.environ)
+    app.on_warning(lambda message: connection.notify("window/showMessage", {"type": _WARNING, "message": message}))
+    hub = Hub(connection, app, app.store, app.settings.limits.max_sessions)
+    service = Handlers(connection, hub).service()
+
+    async def close() -> None:
+        await hub.close_all()
+        await app.close()
+
+    return replace(service, close=close)
+
+
+def _key_variables(providers: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
+    """The environment variables that hold keys of providers."""
+    named = (settings.get("api_key_env") for settings in providers.values())
+    return frozenset((*builtin.KEY_VARIABLES, *(name for name in named if name)))
+
+
+def _secrets(providers: Mapping[str, Mapping[str, Any]], environ: Mapping[str, str]) -> frozenset[str]:
+    """Every credential there is: they are masked in whatever a tool says."""
+    keys = [catalog.credential(name, settings, environ) for name, settings in providers.items()]
+    headers: list[str] = [value for settings in providers.values() for value in settings.get("headers", {}).values()]
+    inherited = [environ.get(name) for name in builtin.KEY_VARIABLES]
+    return frozenset(value for value in (*keys, *headers, *inherited) if value)
+
+
+if TYPE_CHECKING:
+    _: type[Opener] = App

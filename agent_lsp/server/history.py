@@ -1,0 +1,73 @@
+"""History that a client gives or asks for: seeds of a new session, and pages of an old one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from agent_lsp.engine.carry_over import is_paired
+from agent_lsp.errors import InvalidParams
+from agent_lsp.messages.content import CONTENT_TYPES, Content
+from agent_lsp.messages.envelope import MESSAGE, Message, encode, envelope
+from agent_lsp.server.connection import Connection
+from agent_lsp.server.hub import Hub, Served, refuse
+from agent_lsp.server.methods import HistoryParams
+from agent_lsp.trace.history import Page
+
+
+def read_seed(given: list[dict[str, Any]]) -> tuple[Content, ...]:
+    """The messages of an `initialHistory`. Raises InvalidParams naming the index of what does not fit."""
+    seed: list[Content] = []
+    for index, raw in enumerate(given):
+        field = f"initialHistory[{index}]"
+        try:
+            payload = MESSAGE.validate_python(raw).payload
+        except ValidationError as error:
+            raise refuse(field, f"is no message: {error.errors()[0]['msg']}") from None
+        if not isinstance(payload, CONTENT_TYPES):
+            raise refuse(field, f"a {payload.type} cannot be in a history")
+        seed.append(payload)
+    if not is_paired(seed):
+        raise InvalidParams(
+            "invalid params: initialHistory",
+            [("initialHistory", "each tool call needs its one output right after the reply it is in")],
+        )
+    return tuple(seed)
+
+
+async def history(hub: Hub, connection: Connection, params: HistoryParams) -> bytes:
+    """A page of a session's history, as JSON; for an open one also what is going on, all of it as of one moment."""
+    served = hub.find(params.session_id)
+    if served is None:
+        page = await asyncio.to_thread(hub.stored_history, params.session_id, params.limit, params.cursor)
+        return _answer(page, (), 0, {"runs": [], "steers": [], "approvals": []})
+    trace = served.session.trace
+    next_seq, pending = connection.outbox.barrier(params.session_id), _pending(served)
+    live = tuple(envelope(fragment) for fragment in served.session.session.so_far())
+    until = trace.end()
+    page = await asyncio.to_thread(trace.history, params.limit, params.cursor, until)
+    return _answer(page, () if page.next_cursor else live, next_seq, pending)
+
+
+def _answer(page: Page, live: Sequence[Message], next_seq: int, pending: dict[str, Any]) -> bytes:
+    """Messages go out in the very bytes of the trace's encoding: an opaque `fidelity` is nobody's to tidy up."""
+    fields = [b'"messages":[%b]' % b",".join(map(encode, page.messages)), b'"nextSeq":%d' % next_seq]
+    if page.next_cursor:
+        fields.append(b'"nextCursor":%b' % to_json(page.next_cursor))
+    if live:
+        fields.append(b'"live":[%b]' % b",".join(map(encode, live)))
+    fields.append(b'"pending":%b' % to_json(pending, by_alias=True, exclude_none=True))
+    return b"{%b}" % b",".join(fields)
+
+
+def _pending(served: Served) -> dict[str, Any]:
+    session = served.session.session
+    return {
+        "runs": [{"runId": one.run_id, "input": served.given.get(one.run_id)} for one in session.waiting()],
+        "steers": [{"steerId": one.steer_id, "input": served.given.get(one.steer_id)} for one in session.undelivered()],
+        "approvals": list(served.person.open.values()),
+    }

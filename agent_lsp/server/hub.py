@@ -1,0 +1,186 @@
+"""The sessions of one connection: which are open, which is the current one, and those that are only on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_lsp.engine.session import Ticket
+from agent_lsp.errors import InvalidParams, LimitExceeded, SessionNotFound, WorkspaceInvalid
+from agent_lsp.server.approve import ClientPerson
+from agent_lsp.server.connection import Connection
+from agent_lsp.server.methods import Input, SessionInfo
+from agent_lsp.server.stream import StreamSink
+from agent_lsp.server.uris import uri_of
+from agent_lsp.sessions.open_session import Opener, OpenSession, SessionSpec
+from agent_lsp.trace.history import Page
+from agent_lsp.trace.paths import new_session_id
+from agent_lsp.trace.store import SessionStore, StoredSession
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An open session and this client's side of it. `given` holds inputs as they were sent, by run and steer id."""
+
+    session: OpenSession
+    sink: StreamSink
+    person: ClientPerson
+    given: dict[str, Input] = field(default_factory=dict[str, Input])
+
+
+class Hub:
+    """The sessions that one client has opened. `current` is the last one created, resumed or run."""
+
+    def __init__(self, connection: Connection, opener: Opener, store: SessionStore, max_sessions: int) -> None:
+        self.opener = opener
+        self._connection, self._store, self._max_sessions = connection, store, max_sessions
+        self._open: dict[str, Served] = {}
+        self._current: str | None = None
+
+    def create(self, spec: SessionSpec) -> Served:
+        """Opens a new session, which becomes the current one.
+
+        Raises LimitExceeded, WorkspaceInvalid, ModelUnavailable or InvalidParams.
+        """
+        if len(self._open) >= self._max_sessions:
+            raise LimitExceeded(
+                f"{self._max_sessions} sessions are open", hint="close one, or raise limits.maxSessions"
+            )
+        if not spec.workspace.is_dir():
+            what = "is not a directory" if spec.workspace.exists() else "does not exist"
+            raise WorkspaceInvalid(f"{spec.workspace} {what}", hint="name an existing folder as workspace")
+        session_id = new_session_id()
+        sink = StreamSink(self._connection, session_id)
+        person = ClientPerson(self._connection, session_id, self._connection.greeted.client.can("approve"))
+        opened = self.opener.open(session_id, spec, sink, person)
+        served = self._open[session_id] = Served(opened, sink, person)
+        self._current = session_id
+        return served
+
+    def get(self, session_id: str | None) -> Served:
+        """An open session; the current one for None. Raises SessionNotFound."""
+        wanted = self._current if session_id is None else session_id
+        served = self._open.get(wanted) if wanted else None
+        if served is None:
+            raise SessionNotFound(wanted or None)
+        return served
+
+    @property
+    def has_current(self) -> bool:
+        """Whether a method that names no session has one to mean."""
+        return self._current is not None
+
+    def find(self, session_id: str) -> Served | None:
+        """An open session, if it is one."""
+        return self._open.get(session_id)
+
+    def current_or_new(self, session_id: str | None) -> Served:
+        """The session of a run: the named one, the current one, or a new one when there is none."""
+        if session_id is None and self._current is None:
+            return self.create(SessionSpec(self.opener.workspace))
+        served = self.get(session_id)
+        self._current = served.session.session_id
+        return served
+
+    def release(self, session_id: str) -> OpenSession:
+        """Gives up a session, which is then to be closed. Raises SessionNotFound."""
+        opened = self.get(session_id).session
+        del self._open[opened.session_id]
+        if self._current == opened.session_id:
+            self._current = None
+        return opened
+
+    async def abort_all(self) -> None:
+        """Ends every run, queued ones too; returns when all of their results are there."""
+        tickets = [(served.session.session, ticket) for served in self._open.values() for ticket in _unfinished(served)]
+        for session, ticket in tickets:
+            session.cancel(ticket)
+        if tickets:
+            await asyncio.wait([ticket.result for _, ticket in tickets])
+
+    async def close_all(self) -> None:
+        """Ends everything."""
+        served, self._open, self._current = list(self._open.values()), {}, None
+        await asyncio.gather(*(one.session.close() for one in served))
+
+    def list(self, workspace: Path | None, limit: int, cursor: str | None) -> tuple[list[SessionInfo], str | None]:
+        """A page of sessions, newest first: those on the disk, and on the first page the open ones that are not."""
+        page = self._store.list(str(workspace) if workspace else None, limit, cursor)
+        listed = [self._told(stored) for stored in page.sessions]
+        on_disk = {stored.session_id for stored in page.sessions}
+        if cursor is None:
+            fresh = [
+                info(one.session)
+                for id, one in self._open.items()
+                if id not in on_disk and not self._store.exists(id) and workspace in (None, one.session.workspace)
+            ]
+            listed = [*fresh, *listed]
+        listed.sort(key=lambda session: session.updated_at, reverse=True)
+        return listed, page.next_cursor
+
+    def stored_history(self, session_id: str, limit: int, cursor: str | None) -> Page:
+        """A page of the history of a session that is only on the disk. Raises SessionNotFound or InvalidParams."""
+        return self._store.history(session_id, limit, cursor)
+
+    def _told(self, stored: StoredSession) -> SessionInfo:
+        served = self._open.get(stored.session_id)
+        return info(served.session) if served else stored_info(stored)
+
+
+def _unfinished(served: Served) -> list[Ticket]:
+    """The runs of a session, those that wait first, so that none of them begins when the one before it is cancelled."""
+    current = served.session.session.current()
+    return [*served.session.session.waiting(), *([current] if current else [])]
+
+
+def info(opened: OpenSession) -> SessionInfo:
+    """What is told of an open session."""
+    session, endpoint = opened.session, opened.model.endpoint
+    return SessionInfo(
+        session_id=opened.session_id,
+        title=opened.title,
+        workspace=uri_of(opened.workspace),
+        model={"provider": endpoint.provider, "model": endpoint.model},
+        mode=opened.mode,
+        approval_mode=opened.grants.mode,
+        thinking_level=session.thinking_level,
+        state=session.state.state,
+        created_at=opened.meta.created_at,
+        updated_at=opened.updated_at,
+        turns=session.turns,
+        usage=session.usage,
+        context_tokens=session.context_tokens,
+        context_window=endpoint.context_window,
+        trace_path=str(opened.trace_path) if opened.trace_path else None,
+        parent_id=opened.meta.parent_id,
+    )
+
+
+def stored_info(stored: StoredSession) -> SessionInfo:
+    """What is told of a session that is only on the disk."""
+    provider, _, model = stored.model.partition("/")
+    totals = stored.totals
+    return SessionInfo(
+        session_id=stored.session_id,
+        title=stored.title,
+        workspace=uri_of(Path(stored.meta.workspace)),
+        model={"provider": provider, "model": model},
+        mode=stored.mode,
+        approval_mode=totals.settings.approval_mode or "ask",
+        thinking_level=totals.settings.thinking_level,
+        state="idle",
+        created_at=stored.meta.created_at,
+        updated_at=stored.updated_at,
+        turns=totals.turns,
+        usage=totals.usage,
+        context_tokens=totals.context_tokens,
+        context_window=stored.meta.model_context_window,
+        trace_path=str(stored.trace_path),
+        parent_id=stored.meta.parent_id,
+    )
+
+
+def refuse(field: str, why: str) -> InvalidParams:
+    """One wrong field."""
+    return InvalidParams(f"invalid params: {field}", [(field, why)])

@@ -1,0 +1,1 @@
+"""A session with all that it is plugged into, as every front end sees it."""

@@ -1,0 +1,162 @@
+"""An open session: the engine's session and what belongs to it, whichever front end drives it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from agent_lsp.engine.ports import Sink, ThinkingLevel
+from agent_lsp.engine.session import Session
+from agent_lsp.errors import InvalidParams, SessionBusy
+from agent_lsp.messages.content import Content
+from agent_lsp.messages.envelope import SessionMeta, timestamp
+from agent_lsp.messages.events import Mode, SessionUpdate
+from agent_lsp.policy.approver import Person
+from agent_lsp.policy.grants import Grants
+from agent_lsp.policy.modes import ApprovalMode
+from agent_lsp.policy.paths import PathRules
+from agent_lsp.providers.endpoint import Endpoint
+from agent_lsp.tools.toolset import Toolset
+from agent_lsp.trace.history import End, Page
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSpec:
+    """What a new session is asked to be; what is None comes from the settings. `model` is `provider/model`."""
+
+    workspace: Path
+    model: str | None = None
+    mode: Literal["native", "loop"] | None = None
+    approval_mode: ApprovalMode | None = None
+    thinking_level: ThinkingLevel | None = None
+    system_prompt: str | None = None
+    max_turns: int | None = None
+    agent: str | None = None
+    tags: tuple[str, ...] | None = None
+    title: str | None = None
+    ephemeral: bool = False
+    initial_history: tuple[Content, ...] = ()
+
+
+class SessionTrace(Protocol):
+    """A trace that can be read while it is written; on disk, or in memory for an ephemeral session."""
+
+    def end(self) -> End:
+        """Where it ends now."""
+        ...
+
+    def history(self, limit: int, cursor: str | None = None, until: End | None = None) -> Page:
+        """A page of its messages, oldest first, up to an `end` taken before. Safe in another thread then."""
+        ...
+
+    async def close(self) -> None:
+        """Flushes and lets go of it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The model of a session, with the way in which it is reached."""
+
+    endpoint: Endpoint
+
+    @property
+    def name(self) -> str:
+        """`provider/model`."""
+        return f"{self.endpoint.provider}/{self.endpoint.model}"
+
+
+class Opener(Protocol):
+    """Makes sessions and knows what they can be made of; the composition root is one."""
+
+    @property
+    def workspace(self) -> Path:
+        """The folder of a session that names none."""
+        ...
+
+    def open(self, session_id: str, spec: SessionSpec, sink: Sink, person: Person) -> OpenSession:
+        """Makes a session.
+
+        Raises ModelUnavailable, WorkspaceInvalid or InvalidParams.
+        """
+        ...
+
+    def model(self, name: str) -> Model:
+        """The model `provider/model`. Raises ModelUnavailable."""
+        ...
+
+    def use(self, session: Session, model: Model) -> None:
+        """Has the session go on with another model."""
+        ...
+
+    def toolset(self, workspace: Path) -> Toolset:
+        """The tools that a new session would have there, for a look."""
+        ...
+
+
+@dataclass(slots=True)
+class OpenSession:
+    """One open session. `title`, `approval_mode`, `model`, … are what holds now; `meta` is as it was created."""
+
+    session: Session
+    trace: SessionTrace
+    trace_path: Path | None
+    toolset: Toolset
+    grants: Grants
+    paths: PathRules
+    meta: SessionMeta
+    model: Model
+    mode: Mode = "native"
+    title: str | None = None
+    updated_at: str = field(default_factory=timestamp)
+
+    @property
+    def session_id(self) -> str:
+        """Its id."""
+        return self.meta.session_id
+
+    @property
+    def workspace(self) -> Path:
+        """Its folder."""
+        return Path(self.meta.workspace)
+
+    def update(self, change: SessionUpdate, opener: Opener) -> None:
+        """Puts the changed settings in force and records them.
+
+        Raises SessionBusy for a model, mode or tools while something runs, ModelUnavailable, InvalidParams; then
+        nothing has changed.
+        """
+        between_runs = change.model is not None or change.mode is not None or change.tools is not None
+        if between_runs and (self.session.run_id or self.session.waiting()):
+            raise SessionBusy(self.session_id, self.session.run_id)
+        if change.mode not in (None, self.mode):
+            raise InvalidParams("invalid params: mode", [("mode", f"the mode {change.mode!r} is not available")])
+        model = opener.model(change.model) if change.model is not None else None
+        if change.tools is not None:
+            self._keep_tools(change.tools)
+        if model:
+            self.model = model
+            opener.use(self.session, model)
+        if change.approval_mode is not None:
+            self.grants.set_mode(change.approval_mode)  # pyright: ignore[reportArgumentType] - checked by the front end
+        if change.thinking_level is not None:
+            self.session.thinking_level = change.thinking_level  # pyright: ignore[reportAttributeAccessIssue] - likewise
+        self.title = change.title or self.title
+        self.touch()
+        self.session.record(change)
+
+    def touch(self) -> None:
+        """Something happened in it."""
+        self.updated_at = timestamp()
+
+    async def close(self) -> None:
+        """Aborts what runs, ends its tools, keeps its trace."""
+        await self.session.close()
+        await self.trace.close()
+
+    def _keep_tools(self, names: tuple[str, ...]) -> None:
+        unknown = sorted(set(names) - set(self.toolset.names()))
+        if unknown:
+            raise InvalidParams("invalid params: tools", [("tools", f"no such tools: {', '.join(unknown)}")])
+        self.toolset.keep(names)
