@@ -181,7 +181,10 @@ class TraceWriter:
         folders = tuple(self._new_folders)
         self._new_folders.clear()
         self._let_go_of_full_files()
-        if descriptors and (error := await asyncio.to_thread(sync_all, descriptors, folders)):
+        if not descriptors:
+            return
+        syncing = asyncio.get_running_loop().run_in_executor(None, sync_all, descriptors, folders)
+        if error := await asyncio.shield(syncing):  # cancelled before its turn, nobody would close the descriptors
             self._failed(error)
 
     def _append_queued(self, line: bytes) -> None:

@@ -1,7 +1,10 @@
+import asyncio
 import errno
 import os
 import stat
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -325,6 +328,24 @@ async def test_no_descriptor_is_left_open(sessions):
     with pytest.raises(SessionBusy):
         sessions.resume(id)
     await writer.close()
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+@pytest.mark.asyncio
+async def test_a_cancelled_sync_leaves_no_descriptor_and_no_lock(sessions):
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    blocked, executor = threading.Event(), ThreadPoolExecutor(1)
+    asyncio.get_running_loop().set_default_executor(executor)
+    executor.submit(blocked.wait)
+    writer, id = started(sessions)
+    for stop in (writer.sync, writer.close):
+        task = asyncio.ensure_future(stop())
+        asyncio.get_running_loop().call_soon(task.cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    again = sessions.resume(id)
+    blocked.set()
+    await again.close()
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
 
 
