@@ -71,6 +71,12 @@ def ask_and_withdraw(run):
     ended(run, "aborted")
 
 
+def stream_then_ask(run):
+    stream("working")
+    assert receive()["method"] == "agent/abort"  # the sign that the scene may go on
+    ask_and_report(run)
+
+
 def ask_unknown(run):
     send(id=7, method="workspace/unheardOf", params={})
     stream("answer: " + str(receive()["error"]["code"]))
@@ -104,7 +110,8 @@ def refuse(run):
 
 
 SCENES = {scene.__name__: scene for scene in (
-    answer_run, ask_and_report, ask_and_withdraw, ask_unknown, wait_for_abort, never_answer, die, refuse)}  # fmt: skip
+    answer_run, ask_and_report, ask_and_withdraw,
+        stream_then_ask, ask_unknown, wait_for_abort, never_answer, die, refuse)}  # fmt: skip
 
 
 def main(scene):
