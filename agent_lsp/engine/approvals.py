@@ -17,15 +17,31 @@ from agent_lsp.messages.content import ToolCall
 
 _log = logging.getLogger(__name__)
 _NOBODY = Decision("deny", "default")
+_DECISIONS = ("allow", "deny", "forbidden")
+_DECIDERS = ("user", "rule", "policy", "mode", "default")
 
 
 class _Question:
-    __slots__ = ("answer", "call", "task")
+    """One call that is to be decided, and what its approver says it is doing about it (`ports.Asking`)."""
 
-    def __init__(self, call: ToolCall) -> None:
-        self.call = call
+    __slots__ = ("_changed", "answer", "call", "task", "waits")
+
+    def __init__(self, call: ToolCall, changed: Callable[[], None]) -> None:
+        self.call, self._changed = call, changed
         self.answer: asyncio.Future[Decision | None] = asyncio.get_running_loop().create_future()
         self.task: asyncio.Task[Decision] | None = None
+        self.waits = False
+
+    @contextmanager
+    def waiting(self) -> Generator[None]:
+        """Around the wait for a person."""
+        self.waits = True
+        self._changed()
+        try:
+            yield
+        finally:
+            self.waits = False
+            self._changed()
 
 
 class Gate:
@@ -34,11 +50,15 @@ class Gate:
     def __init__(self, approver: Approver | None, scope: TaskScope, changed: Callable[[], None]) -> None:
         self._approver, self._scope, self._changed = approver, scope, changed
         self._queue: list[_Question] = []
-        self.pending = 0
+
+    @property
+    def pending(self) -> int:
+        """How many questions wait for a person; one that was taken back does not, whatever its approver still does."""
+        return sum(question.waits for question in self._queue)
 
     def ask(self, call: ToolCall) -> asyncio.Future[Decision | None]:
         """Queues the call. The future resolves to the decision, or to None when the question was withdrawn."""
-        question = _Question(call)
+        question = _Question(call, self._changed)
         self._queue.append(question)
         if len(self._queue) == 1:
             self._open()
@@ -53,24 +73,13 @@ class Gate:
                 self._settle(question, None)
                 return
 
-    @contextmanager
-    def waiting(self) -> Generator[None]:
-        """Around the wait for a person (`ports.Asking`)."""
-        self.pending += 1
-        self._changed()
-        try:
-            yield
-        finally:
-            self.pending -= 1
-            self._changed()
-
     def _open(self) -> None:
         question = self._queue[0]
         if self._approver is None:
             self._settle(question, _NOBODY)
             return
         question.task = self._scope.spawn(
-            self._approver.approve(question.call, self), lambda task: self._answered(question, task)
+            self._approver.approve(question.call, question), lambda task: self._answered(question, task)
         )
 
     def _answered(self, question: _Question, task: asyncio.Task[Decision]) -> None:
@@ -80,7 +89,7 @@ class Gate:
             _log.error("the approver failed; the call is denied", exc_info=error)
             decision = _NOBODY
         else:
-            decision = task.result()
+            decision = _known(task.result())
         self._settle(question, decision)
 
     def _settle(self, question: _Question, decision: Decision | None) -> None:
@@ -88,6 +97,16 @@ class Gate:
             return
         was_head = self._queue[0] is question
         self._queue.remove(question)
+        if question.waits:
+            self._changed()
         question.answer.set_result(decision)
         if was_head and self._queue:
             self._open()
+
+
+def _known(answer: object) -> Decision:
+    """The answer, if it is one: an approver is somebody else's code, and nobody knows what it means by anything else."""
+    if isinstance(answer, Decision) and answer.decision in _DECISIONS and answer.decided_by in _DECIDERS:
+        return answer
+    _log.error("the approver gave no decision but %r; the call is denied", answer)
+    return _NOBODY

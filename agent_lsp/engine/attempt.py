@@ -168,6 +168,8 @@ class Attempt:
             for key in tuple(self._call_segments):
                 self._end_call(key, None)
         if self._bad_call is not None:
+            if outcome.finish == "length":
+                return outcome  # the limit has cut it, however its adapter came to end it
             return Outcome("malformed", f"the arguments of {self._bad_call} are not a JSON object")
         if not self.calls and not self._call_segments and not self.text.strip():
             return Outcome("malformed", "the reply has neither text nor a tool call")

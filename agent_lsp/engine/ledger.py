@@ -25,6 +25,7 @@ from agent_lsp.messages.events import (
     Abort,
     ContextSeed,
     Event,
+    Finish,
     RequestBegin,
     RequestEnd,
     RunBegin,
@@ -137,18 +138,18 @@ class Ledger:
         attempt = self._open or AttemptRecord()
         self._open = None
         if event.status == "completed":
-            self._commit(attempt)
+            self._commit(attempt, event.finish)
         else:
             attempt.status = event.status
             self._attempts.append(attempt)
 
-    def _commit(self, attempt: AttemptRecord) -> None:
+    def _commit(self, attempt: AttemptRecord, finish: Finish | None) -> None:
         torn = [one for one in attempt.reply if isinstance(one, ToolCall) and one.stop_reason]
         reply = tuple(one for one in attempt.reply if one not in torn)
         self.history.append(Commit(self.wire(self.request_input() + reply)))
         calls = [one for one in reply if isinstance(one, ToolCall)]
         self.batch = Batch(calls, attempt.outputs) if calls else None
-        self.cut_calls = [one.name for one in torn]
+        self.cut_calls = [one.name for one in torn] if finish == "length" else []
         self._pending, self._attempts = [], []
         self.turns += 1
 
