@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
@@ -54,7 +56,7 @@ class Handlers(Protocol):
 class Client:
     """One connection to one server. Made by `converse`."""
 
-    def __init__(self, process: asyncio.subprocess.Process, handlers: Handlers) -> None:
+    def __init__(self, process: Process, handlers: Handlers) -> None:
         assert process.stdin is not None and process.stdout is not None
         self._process, self._handlers = process, handlers
         self._out, self._in = process.stdin, process.stdout
@@ -101,12 +103,13 @@ class Client:
         """Ends the server as LSP has it, and by force if it does not."""
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
-                await self.request("shutdown", {})
-                self.notify("exit", {})
+                with suppress(ServerError, ServerGone):
+                    await self.request("shutdown", {})
+                    self.notify("exit", {})
+                self.hang_up()
                 await self._process.wait()
-        except (ServerError, ServerGone, TimeoutError):
-            if self._process.returncode is None:
-                self._process.kill()
+        except TimeoutError:
+            self._process.kill()
             await self._process.wait()
 
     def hang_up(self) -> None:
@@ -177,12 +180,7 @@ async def converse(
     """
     try:
         process = await asyncio.create_subprocess_exec(
-            *command,
-            cwd=cwd,
-            env=env,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,
+            *command, cwd=cwd, env=env, stdin=PIPE, stdout=PIPE, start_new_session=True
         )
     except OSError as error:
         raise ServerGone(f"the server cannot be started: {error}") from error

@@ -163,5 +163,6 @@ def _answerer(arguments: Given) -> Answerer | None:
 
 def perform(job: Job) -> int:
     """Runs the job on this terminal and returns its exit status."""
-    renderer = Renderer(palette_for(sys.stdout, os.environ))
-    return EXIT_STATUS[asyncio.run(run(job, Screen(sys.stdout), renderer)).status]
+    screen = Screen(sys.stdout)
+    result = asyncio.run(run(job, screen, Renderer(palette_for(sys.stdout, os.environ))))
+    return EXIT_STATUS["failed"] if screen.is_lost else EXIT_STATUS[result.status]

@@ -7,7 +7,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,10 +58,21 @@ class Conversation:
 
     def __init__(self, job: Job, screen: Screen, renderer: Renderer) -> None:
         self._job, self._screen, self._renderer = job, screen, renderer
+        self._session_id: str | None = None
         self._left = False
+        self._began = time.monotonic()
 
     async def talk(self, client: Client) -> Result:
         """Introduces itself, makes a session, runs the prompt."""
+        with interrupts(lambda: self._abort(client), lambda: self._leave(client)):
+            try:
+                return await self._talk(client)
+            except ServerGone:
+                if not self._left:
+                    raise
+                return self._told({"status": "aborted", "errorMessage": "left before it had ended"})
+
+    async def _talk(self, client: Client) -> Result:
         await client.request("initialize", self._introduction())
         client.notify("initialized", {})
         model = {"model": self._job.model} if self._job.model else {}
@@ -70,7 +80,10 @@ class Conversation:
         session = Session.model_validate(made)
         if not self._job.as_json:
             self._screen.write(self._renderer.header(session, str(self._job.workspace)))
-        return await self._run(client, session.session_id)
+        self._session_id = session.session_id
+        return self._told(
+            await client.request("agent/run", {"sessionId": session.session_id, "input": self._job.prompt})
+        )
 
     def notified(self, method: str, params: Json) -> None:
         """Shows the session's messages; the other notifications are for editors."""
@@ -105,29 +118,25 @@ class Conversation:
             "initializationOptions": {"agent": self._job.options},
         }
 
-    async def _run(self, client: Client, session_id: str) -> Result:
-        abort = {"sessionId": session_id, "reason": "interrupted at the terminal"}
-        began = time.monotonic()
-        with interrupts(lambda: client.post("agent/abort", abort), self._quit(client)):
-            try:
-                answer = await client.request("agent/run", {"sessionId": session_id, "input": self._job.prompt})
-            except ServerGone:
-                if not self._left:
-                    raise
-                answer = {"status": "aborted", "errorMessage": "left before it had ended"}
+    def _abort(self, client: Client) -> None:
+        if self._session_id is None:
+            self._leave(client)
+        else:
+            abort = {"sessionId": self._session_id, "reason": "interrupted at the terminal"}
+            client.post("agent/abort", abort)
+
+    def _leave(self, client: Client) -> None:
+        self._left = True
+        client.hang_up()
+
+    def _told(self, answer: Json) -> Result:
+        """Shows the answer to the run, and returns it."""
         result = Result.model_validate(answer)
         if self._job.as_json:
             self._screen.write(f"{_line({'type': 'run_result', **answer})}\n")
         else:
-            self._screen.write(self._renderer.result(result, time.monotonic() - began))
+            self._screen.write(self._renderer.result(result, time.monotonic() - self._began))
         return result
-
-    def _quit(self, client: Client) -> Callable[[], None]:
-        def leave() -> None:
-            self._left = True
-            client.hang_up()
-
-        return leave
 
     async def _reply(self, approval: Approval) -> Reply:
         if not self._job.as_json:

@@ -46,6 +46,7 @@ class Screen:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._held: list[str] | None = None
+        self.is_lost = False  # whether something could not be written
 
     def write(self, text: str) -> None:
         """Writes now, or when the question has been answered."""
@@ -68,8 +69,11 @@ class Screen:
         try:
             self._out.write(text)
             self._out.flush()
-        except BrokenPipeError:
-            # Whoever read the output has gone, which is as good as a termination; there is nothing left to write to.
+        except OSError as error:
+            # Without an output there is nothing left to do, which is as good as a termination.
+            if not isinstance(error, BrokenPipeError):
+                sys.stderr.write(f"agent-lsp: the output cannot be written: {error.strerror}\n")
+            self.is_lost = True
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())
             signal.raise_signal(signal.SIGTERM)
 

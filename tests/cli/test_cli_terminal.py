@@ -94,3 +94,15 @@ def test_a_termination_leaves_with_the_status_of_an_abort(person):
     someone.process.send_signal(signal.SIGTERM)
 
     assert someone.leaves() == 130
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_an_output_that_takes_nothing_is_said_and_ends_with_1(tmp_path):
+    program = PROGRAM.format(fake=str(FAKE), scene="answer_run", workspace=str(tmp_path))
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", program], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+
+    assert ended.returncode == 1
+    assert ended.stderr == b"agent-lsp: the output cannot be written: No space left on device\n"
