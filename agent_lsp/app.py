@@ -25,9 +25,10 @@ from agent_lsp.policy.rules import WorkspaceRules
 from agent_lsp.providers import catalog
 from agent_lsp.providers.endpoint import Endpoint, endpoint_for
 from agent_lsp.server.connection import Connection
-from agent_lsp.server.handlers import Handlers, session_workspace
+from agent_lsp.server.handlers import service
 from agent_lsp.server.hub import Hub
 from agent_lsp.server.service import Service
+from agent_lsp.server.uris import path_of
 from agent_lsp.sessions.open_session import Model, Opener, OpenSession, SessionSpec
 from agent_lsp.sessions.prompt import system_prompt
 from agent_lsp.tools.builtin import ToolContext, builtin_tools
@@ -70,6 +71,9 @@ class App:
         self._user_file = Path(merged.user_file)
         self._environ = environ
         self._providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
+        self._command_policy = CommandPolicy(
+            deny=self.settings.tools.deny_commands, read_only=self.settings.tools.read_only_commands
+        )
         self._warned: list[Callable[[str], None]] = []
         self._processes = Processes(scrub=_key_variables(self._providers))
 
@@ -105,7 +109,7 @@ class App:
             system=system,
             llm=LazyLLM(model.endpoint),
             environment=toolset,
-            approver=SessionApprover(Guard(grants, paths, self._commands()), toolset, person),
+            approver=SessionApprover(Guard(grants, paths, self._command_policy), toolset, person),
             trace=trace,
             sink=sink,
             options=self._options(model.endpoint, spec.max_turns),
@@ -121,7 +125,6 @@ class App:
         return OpenSession(
             session=session,
             trace=trace,
-            trace_path=None if spec.ephemeral else self.data.trace_path(session_id, 1),
             toolset=toolset,
             grants=grants,
             paths=paths,
@@ -206,16 +209,20 @@ class App:
 def build(connection: Connection) -> Service:
     """What one client is served: the LSP front end on an `App` of its own."""
     greeted = connection.greeted
-    app = App(greeted.configuration.origin, session_workspace(greeted.client.workspace), os.environ)
+    app = App(greeted.configuration.origin, _workspace(greeted.client.workspace), os.environ)
     app.on_warning(lambda message: connection.notify("window/showMessage", {"type": _WARNING, "message": message}))
     hub = Hub(connection, app, app.store, app.settings.limits.max_sessions)
-    service = Handlers(connection, hub).service()
 
     async def close() -> None:
         await hub.close_all()
         await app.close()
 
-    return replace(service, close=close)
+    return replace(service(connection, hub), close=close)
+
+
+def _workspace(uri: str | None) -> Path:
+    """The folder that a client opened, else the working directory."""
+    return path_of(uri, "rootUri") if uri else Path.cwd()
 
 
 def _key_variables(providers: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from agent_lsp.engine.approvals import Gate
@@ -12,7 +13,7 @@ from agent_lsp.engine.ledger import Ledger
 from agent_lsp.engine.ports import LLM, Approver, EngineOptions, Environment, Sink, StateChange, Trace
 from agent_lsp.engine.scope import TaskScope
 from agent_lsp.messages.content import PARTIAL_TYPES, Content, Partial
-from agent_lsp.messages.envelope import encode, envelope
+from agent_lsp.messages.envelope import Message, encode, envelope
 from agent_lsp.messages.events import Event
 
 
@@ -41,6 +42,7 @@ class Runtime:
         self.run_id: str | None = None
         self.told = StateChange("idle")
         self._change = self.told
+        self._listeners: list[Callable[[Message], None]] = []
         self.queued: Callable[[], int] = lambda: 0
         self._syncing: asyncio.Task[None] | None = None
 
@@ -52,6 +54,17 @@ class Runtime:
             self.trace.append(encode(message))
         if not traced_only:
             self.sink.push(message, self.run_id)
+            for listener in self._listeners:
+                listener(message)
+
+    @contextmanager
+    def overheard(self, listener: Callable[[Message], None]) -> Generator[None]:
+        """Has a second listener, which must not raise, get the stream meanwhile."""
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)
 
     def set_state(self, change: StateChange) -> None:
         """Tells of the session's state if it is another one; the number of waiting persons is filled in here."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 from agent_lsp.engine.hooks import Hooks
@@ -24,6 +24,7 @@ from agent_lsp.engine.runtime import Runtime
 from agent_lsp.engine.steering import Steering
 from agent_lsp.errors import SessionBusy
 from agent_lsp.messages.content import Content, Partial, UserContent
+from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import ContextSeed, SessionUpdate, TokenCounts
 
 _log = logging.getLogger(__name__)
@@ -133,6 +134,20 @@ class Session:
         except asyncio.CancelledError:
             self.cancel(ticket)
             raise
+
+    async def stream(
+        self, input: Sequence[UserContent], thinking_level: ThinkingLevel | None = None
+    ) -> AsyncGenerator[Message, None]:
+        """Runs a task and gives its messages as they come. Leaving the iteration aborts it. Raises SessionBusy."""
+        arrived: asyncio.Queue[Message | None] = asyncio.Queue()
+        ticket = self.submit(input, thinking_level)
+        ticket.result.add_done_callback(lambda _: arrived.put_nowait(None))
+        with self._runtime.overheard(arrived.put_nowait):
+            try:
+                while (message := await arrived.get()) is not None:
+                    yield message
+            finally:
+                self.cancel(ticket)
 
     def submit(
         self, input: Sequence[UserContent], thinking_level: ThinkingLevel | None = None, *, queue: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -75,13 +76,13 @@ _MODEL_TYPES = frozenset(
 
 def timestamp(now_s: float | None = None) -> str:
     """The moment (seconds since the epoch, default now) as ISO 8601 in UTC with milliseconds."""
-    ms = int((time.time() if now_s is None else now_s) * 1000)
-    if ms // 1000 != _second[0]:
-        _second[:] = [ms // 1000, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ms // 1000))]
-    return f"{_second[1]}.{ms % 1000:03d}Z"
+    second, ms = divmod(int((time.time() if now_s is None else now_s) * 1000), 1000)
+    return f"{_whole_second(second)}.{ms:03d}Z"
 
 
-_second: list[object] = [-1, ""]  # the last whole second and its text: one strftime a second, not one a message
+@lru_cache(maxsize=4)  # one strftime a second, not one a message
+def _whole_second(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
 def envelope(

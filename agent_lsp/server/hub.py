@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from agent_lsp.engine.session import Ticket
 from agent_lsp.errors import InvalidParams, LimitExceeded, SessionNotFound, WorkspaceInvalid
@@ -71,6 +72,10 @@ class Hub:
         """Whether a method that names no session has one to mean."""
         return self._current is not None
 
+    def sessions(self) -> tuple[OpenSession, ...]:
+        """All that are open."""
+        return tuple(served.session for served in self._open.values())
+
     def find(self, session_id: str) -> Served | None:
         """An open session, if it is one."""
         return self._open.get(session_id)
@@ -119,6 +124,15 @@ class Hub:
         listed.sort(key=lambda session: session.updated_at, reverse=True)
         return listed, page.next_cursor
 
+    async def delete(self, session_id: str, opened: OpenSession | None) -> dict[str, Any]:
+        """Removes a session's traces and scratchpad, after closing it. Raises SessionNotFound or SessionBusy."""
+        if opened:
+            await opened.close()
+            if not self._store.exists(session_id):
+                return {}  # it never ran, so there is nothing on the disk
+        await asyncio.to_thread(self._store.delete, session_id)
+        return {}
+
     def stored_history(self, session_id: str, limit: int, cursor: str | None) -> Page:
         """A page of the history of a session that is only on the disk. Raises SessionNotFound or InvalidParams."""
         return self._store.history(session_id, limit, cursor)
@@ -152,7 +166,7 @@ def info(opened: OpenSession) -> SessionInfo:
         usage=session.usage,
         context_tokens=session.context_tokens,
         context_window=endpoint.context_window,
-        trace_path=str(opened.trace_path) if opened.trace_path else None,
+        trace_path=str(opened.trace.path) if opened.trace.path else None,
         parent_id=opened.meta.parent_id,
     )
 

@@ -243,6 +243,28 @@ class AbortAnswer(Result):
     run_id: str | None = None
 
 
+class RevokeParams(Params):
+    """`agent/rules/revoke`."""
+
+    rule_ids: list[str]
+
+
+class RuleInfo(Result):
+    """A remembered rule."""
+
+    rule_id: str
+    kind: str
+    scope: str
+    label: str
+    created_at: str
+
+
+class Rules(Result):
+    """What is remembered, that of the session first."""
+
+    rules: list[RuleInfo]
+
+
 class NoParams(Params):
     """Nothing."""
 

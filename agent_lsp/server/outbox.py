@@ -10,9 +10,10 @@ Order is the order of the calls. Nothing here blocks or fails; whoever produces 
 from __future__ import annotations
 
 import asyncio
+from functools import lru_cache
 from typing import Protocol, cast
 
-from agent_lsp.messages.content import Partial
+from agent_lsp.messages.content import Partial, PartialToolCall, PartialToolCallOutput
 from agent_lsp.messages.envelope import Message, ModelMessage, encode
 from agent_lsp.server import jsonrpc
 from agent_lsp.server.framing import frame
@@ -63,13 +64,8 @@ class _Batch:
     def body(self) -> bytes:
         """The notification."""
         self.seal()
-        run = b"" if self.run_id is None else b',"runId":' + jsonrpc.dumps(self.run_id)
-        return b'{"jsonrpc":"2.0","method":"agent/message","params":{"sessionId":%b%b,"seq":%d,"messages":[%b]}}' % (
-            jsonrpc.dumps(self.session_id),
-            run,
-            self.seq,
-            b",".join(self.encoded),
-        )
+        head = _head(self.session_id, self.run_id)
+        return b'%b,"seq":%d,"messages":[%b]}}' % (head, self.seq, b",".join(self.encoded))
 
 
 class Outbox:
@@ -220,15 +216,24 @@ class Outbox:
 
 
 def _continues(first: ModelMessage, second: ModelMessage) -> bool:
-    """Whether two deltas are of the same segment."""
+    """Whether two deltas are of the same segment. Asks only for what is there: a missing attribute costs time."""
     one, two = first.payload, second.payload
-    return (
-        one.type == two.type
-        and first.origin == second.origin
-        and getattr(one, "tool_call_id", None) == getattr(two, "tool_call_id", None)
-        and getattr(one, "images", None) is None
-        and getattr(two, "images", None) is None
-    )
+    if one.type != two.type or first.origin != second.origin:
+        return False
+    match two.type:
+        case "partial_tool_call":
+            return cast("PartialToolCall", one).tool_call_id == two.tool_call_id
+        case "partial_tool_call_output":
+            before = cast("PartialToolCallOutput", one)
+            return before.tool_call_id == two.tool_call_id and before.images is None and two.images is None
+        case _:
+            return True
+
+
+@lru_cache(maxsize=256)
+def _head(session_id: str, run_id: str | None) -> bytes:
+    run = b"" if run_id is None else b',"runId":' + jsonrpc.dumps(run_id)
+    return b'{"jsonrpc":"2.0","method":"agent/message","params":{"sessionId":%b%b' % (jsonrpc.dumps(session_id), run)
 
 
 def _joined(delta: ModelMessage, body: str) -> ModelMessage:

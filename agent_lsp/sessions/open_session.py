@@ -18,7 +18,7 @@ from agent_lsp.policy.modes import ApprovalMode
 from agent_lsp.policy.paths import PathRules
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.tools.toolset import Toolset
-from agent_lsp.trace.history import End, Page
+from agent_lsp.trace.history import SessionTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +37,6 @@ class SessionSpec:
     title: str | None = None
     ephemeral: bool = False
     initial_history: tuple[Content, ...] = ()
-
-
-class SessionTrace(Protocol):
-    """A trace that can be read while it is written; on disk, or in memory for an ephemeral session."""
-
-    def end(self) -> End:
-        """Where it ends now."""
-        ...
-
-    def history(self, limit: int, cursor: str | None = None, until: End | None = None) -> Page:
-        """A page of its messages, oldest first, up to an `end` taken before. Safe in another thread then."""
-        ...
-
-    async def close(self) -> None:
-        """Flushes and lets go of it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +85,6 @@ class OpenSession:
 
     session: Session
     trace: SessionTrace
-    trace_path: Path | None
     toolset: Toolset
     grants: Grants
     paths: PathRules

@@ -3,7 +3,6 @@ import errno
 import os
 import stat
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -368,18 +367,3 @@ def test_whatever_the_disk_does_no_line_is_lost_doubled_or_moved(fresh_sessions,
     written = [line for path in sessions.paths(id) for line in path.read_bytes().split(b"\n")[:-1]]
     assert [line for line in written if b'"line ' in line] == sent
     assert len(written) == len(writer.history(100).messages) == expected
-
-
-def test_an_append_costs_microseconds(sessions):
-    writer, _ = started(sessions)
-    sessions.disk.writes = type("Nowhere", (), {"append": lambda self, data: None})()
-    line = sessions.text("a" * 200)
-    best = min(_seconds(writer, line, 500) for _ in range(5))
-    assert best / 500 < 50e-6  # some ten times what it takes, for a busy machine
-
-
-def _seconds(writer, line, count):
-    before = time.perf_counter()
-    for _ in range(count):
-        writer.append(line)
-    return time.perf_counter() - before

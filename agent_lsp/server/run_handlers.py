@@ -1,0 +1,203 @@
+"""The handlers of a session's work: run, steer, abort, and what belongs to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from agent_lsp.engine.loop import RunResult
+from agent_lsp.engine.session import Ticket
+from agent_lsp.messages.content import Text, UserContent
+from agent_lsp.messages.events import SessionUpdate
+from agent_lsp.server.connection import Connection
+from agent_lsp.server.hub import Hub, Served, refuse
+from agent_lsp.server.inputs import read_input
+from agent_lsp.server.methods import (
+    AbortAnswer,
+    AbortParams,
+    Input,
+    RunAnswer,
+    RunParams,
+    SessionParams,
+    SteerAnswer,
+    SteerParams,
+    UnsteerParams,
+    model_name,
+)
+from agent_lsp.server.progress import Progress, new_token
+from agent_lsp.server.service import Call, Method, Observer
+
+_TITLE_CHARS = 60
+
+
+class ProgressCancelled(BaseModel):
+    """`window/workDoneProgress/cancel`."""
+
+    model_config = ConfigDict(extra="ignore")
+    token: str | int
+
+
+class RunHandlers:
+    """What makes a session work, and stop."""
+
+    def __init__(self, connection: Connection, hub: Hub) -> None:
+        self._connection, self._hub = connection, hub
+        self._cancellable: dict[str | int, tuple[Served, Ticket]] = {}
+
+    def requests(self) -> dict[str, Method[Any]]:
+        """The methods, by name."""
+        return {
+            "agent/run": Method(RunParams, self.run),
+            "agent/steer": Method(SteerParams, self.steer),
+            "agent/unsteer": Method(UnsteerParams, self.unsteer),
+            "agent/abort": Method(AbortParams, self.abort),
+            "agent/retryNow": Method(SessionParams, self.retry_now),
+            "agent/compactability": Method(SessionParams, self.compactability),
+        }
+
+    def notifications(self) -> dict[str, Observer[Any]]:
+        """The notifications, by name."""
+        return {"window/workDoneProgress/cancel": Observer(ProgressCancelled, self.progress_cancelled)}
+
+    def run(self, params: RunParams, call: Call) -> Awaitable[RunAnswer]:
+        """`agent/run`: takes its place before it returns; the result comes when the task has ended."""
+        _refuse_what_is_not_native(params)
+        if not params.input:
+            raise refuse("input", "must not be empty")
+        served = self._hub.current_or_new(params.session_id)
+        opened = served.session
+        input = self._read(params.input, served)
+        if not input:
+            raise refuse("input", "must not be empty")
+        if params.model is not None:
+            opened.update(SessionUpdate(model=model_name(params.model)), self._hub.opener)
+        ticket = opened.session.submit(input, params.thinking_level, queue=params.queue_if_busy)
+        served.given[ticket.run_id] = params.input
+
+        def interrupt() -> None:
+            opened.session.cancel(ticket)
+
+        call.on_cancel(interrupt)
+        progress = self._progress(params, ticket, served, input)
+        return self._result(served, ticket, progress)
+
+    async def _result(self, served: Served, ticket: Ticket, progress: Progress | None) -> RunAnswer:
+        result: RunResult = await asyncio.shield(ticket.result)
+        served.session.touch()
+        served.given.pop(ticket.run_id, None)
+        if progress:
+            served.sink.progress.pop(ticket.run_id, None)
+            self._cancellable.pop(progress.token, None)
+            progress.end(result.status)
+        return RunAnswer(
+            session_id=served.session.session_id,
+            status=result.status,
+            run_id=result.run_id,
+            turns=result.turns,
+            text=result.text,
+            usage=result.usage,
+            error_message=result.error_message,
+            queued=ticket.queued or None,
+            finish=result.finish,
+            undelivered=result.undelivered,
+        )
+
+    def steer(self, params: SteerParams, _: Call) -> SteerAnswer:
+        """`agent/steer`."""
+        served = self._hub.get(params.session_id)
+        entry = served.session.session.steer(self._read(params.input, served), params.run_id)
+        if entry is None:
+            return SteerAnswer(accepted=False)
+        if entry.input:
+            served.given[entry.steer_id] = params.input
+        return SteerAnswer(accepted=True, steer_id=entry.steer_id, run_id=served.session.session.run_id)
+
+    def unsteer(self, params: UnsteerParams, _: Call) -> dict[str, bool]:
+        """`agent/unsteer`."""
+        served = self._hub.get(params.session_id)
+        served.given.pop(params.steer_id, None)
+        return {"withdrawn": served.session.session.unsteer(params.steer_id)}
+
+    def abort(self, params: AbortParams, _: Call) -> Awaitable[AbortAnswer]:
+        """`agent/abort`: interrupts before it returns; answered once that has ended."""
+        session = self._hub.get(params.session_id).session.session
+        current = session.current()
+        if params.run_id is None:
+            ticket = current
+        else:
+            known = [*session.waiting(), *([current] if current else [])]
+            ticket = next((one for one in known if one.run_id == params.run_id), None)
+        if ticket is None:
+            return _nothing_ran()
+        what: Literal["run", "queued"] = "run" if ticket is current else "queued"
+        session.cancel(ticket, params.reason)
+        return _aborted(ticket, what)
+
+    def retry_now(self, params: SessionParams, _: Call) -> dict[str, bool]:
+        """`agent/retryNow`."""
+        return {"skipped": self._hub.get(params.session_id).session.session.retry_now()}
+
+    def compactability(self, params: SessionParams, _: Call) -> dict[str, str]:
+        """`agent/compactability`: contexts are not compacted."""
+        self._hub.get(params.session_id)
+        return {"availability": "unsupported"}
+
+    def progress_cancelled(self, params: ProgressCancelled) -> None:
+        """The cancel button of a run's progress is an abort of it."""
+        if found := self._cancellable.get(params.token):
+            served, ticket = found
+            served.session.session.cancel(ticket)
+
+    def _read(self, given: Input, served: Served) -> tuple[UserContent, ...]:
+        opened = served.session
+        encoding = self._connection.greeted.client.position_encoding
+        return read_input(given, opened.workspace, opened.paths, encoding)
+
+    def _progress(
+        self, params: RunParams, ticket: Ticket, served: Served, input: tuple[UserContent, ...]
+    ) -> Progress | None:
+        token = params.work_done_token
+        if token is None and not _shows_progress(self._connection):
+            return None
+        progress = Progress(self._connection, new_token() if token is None else token, _title(input))
+        served.sink.progress[ticket.run_id] = progress
+        self._cancellable[progress.token] = (served, ticket)
+        if token is None:
+            self._connection.spawn(progress.create_and_begin())
+        else:
+            progress.begin()
+        return progress
+
+
+def _refuse_what_is_not_native(params: RunParams) -> None:
+    for field, name in (("expected", "expected"), ("max_retries", "maxRetries")):
+        if getattr(params, field) is not None:
+            raise refuse(name, "is for loop mode only")
+    for field in ("goal", "budget"):
+        if getattr(params, field) is not None:
+            raise refuse(field, "is not supported by this server")
+
+
+def _shows_progress(connection: Connection) -> bool:
+    window = connection.greeted.client.capabilities.get("window")
+    return isinstance(window, dict) and cast("dict[str, Any]", window).get("workDoneProgress") is True
+
+
+def _title(input: tuple[UserContent, ...]) -> str:
+    words = next((one.text for one in input if isinstance(one, Text)), "")
+    line = " ".join(words.split())
+    return (line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…") or "agent"
+
+
+async def _aborted(ticket: Ticket, what: Literal["run", "queued"]) -> AbortAnswer:
+    result = await asyncio.shield(ticket.result)
+    if result.status != "aborted":
+        return AbortAnswer(aborted=False)
+    return AbortAnswer(aborted=True, what=what, run_id=ticket.run_id)
+
+
+async def _nothing_ran() -> AbortAnswer:
+    return AbortAnswer(aborted=False)

@@ -1,0 +1,134 @@
+"""The handlers of sessions and of what there is: new, list, history, update, close, rules, tools, models."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from agent_lsp.messages.events import SessionUpdate
+from agent_lsp.server.connection import Connection
+from agent_lsp.server.history import history, read_seed
+from agent_lsp.server.hub import Hub, info, refuse
+from agent_lsp.server.methods import (
+    HistoryParams,
+    ListParams,
+    NamedSessionParams,
+    NewParams,
+    NoParams,
+    RevokeParams,
+    RuleInfo,
+    Rules,
+    SessionInfo,
+    SessionList,
+    SessionParams,
+    UpdateParams,
+    model_name,
+)
+from agent_lsp.server.service import Call, Method
+from agent_lsp.server.uris import path_of
+from agent_lsp.sessions.open_session import OpenSession, SessionSpec
+
+
+class SessionHandlers:
+    """What makes, shows and ends sessions."""
+
+    def __init__(self, connection: Connection, hub: Hub) -> None:
+        self._connection, self._hub = connection, hub
+
+    def requests(self) -> dict[str, Method[Any]]:
+        """The methods, by name."""
+        return {
+            "agent/session/new": Method(NewParams, self.new),
+            "agent/session/list": Method(ListParams, self.list),
+            "agent/session/history": Method(HistoryParams, self.history),
+            "agent/session/update": Method(UpdateParams, self.update),
+            "agent/session/close": Method(NamedSessionParams, self.close),
+            "agent/session/delete": Method(NamedSessionParams, self.delete),
+            "agent/rules": Method(SessionParams, self.rules),
+            "agent/rules/revoke": Method(RevokeParams, self.revoke),
+            "agent/tools": Method(SessionParams, self.tools),
+            "agent/models": Method(NoParams, self.models),
+        }
+
+    def new(self, params: NewParams, _: Call) -> SessionInfo:
+        """`agent/session/new`."""
+        for field in ("limits", "preparation"):
+            if getattr(params, field) is not None:
+                raise refuse(field, "is for loop mode only")
+        workspace = self._hub.opener.workspace
+        spec = SessionSpec(
+            workspace=path_of(params.workspace, "workspace") if params.workspace is not None else workspace,
+            model=model_name(params.model),
+            mode=params.mode,
+            approval_mode=params.approval_mode,
+            thinking_level=params.thinking_level,
+            system_prompt=params.system_prompt,
+            max_turns=params.max_turns,
+            agent=params.agent,
+            tags=tuple(params.tags) if params.tags is not None else None,
+            title=params.title or None,
+            ephemeral=params.ephemeral,
+            initial_history=read_seed(params.initial_history or []),
+        )
+        return info(self._hub.create(spec).session)
+
+    def list(self, params: ListParams, _: Call) -> SessionList:
+        """`agent/session/list`."""
+        workspace = path_of(params.workspace, "workspace") if params.workspace is not None else None
+        sessions, cursor = self._hub.list(workspace, params.limit, params.cursor)
+        return SessionList(sessions=sessions, next_cursor=cursor)
+
+    def history(self, params: HistoryParams, _: Call) -> Awaitable[bytes]:
+        """`agent/session/history`."""
+        return history(self._hub, self._connection, params)
+
+    def update(self, params: UpdateParams, _: Call) -> SessionInfo:
+        """`agent/session/update`."""
+        opened = self._hub.get(params.session_id).session
+        change = SessionUpdate(
+            title=params.title,
+            approval_mode=params.approval_mode,
+            thinking_level=params.thinking_level,
+            model=model_name(params.model),
+            mode=params.mode,
+            tools=tuple(params.tools) if params.tools is not None else None,
+        )
+        opened.update(change, self._hub.opener)
+        return info(opened)
+
+    def close(self, params: NamedSessionParams, _: Call) -> Awaitable[dict[str, Any]]:
+        """`agent/session/close`."""
+        return _closed(self._hub.release(params.session_id))
+
+    def delete(self, params: NamedSessionParams, _: Call) -> Awaitable[dict[str, Any]]:
+        """`agent/session/delete`: an open session is closed first."""
+        opened = self._hub.release(params.session_id) if self._hub.find(params.session_id) else None
+        return self._hub.delete(params.session_id, opened)
+
+    def rules(self, params: SessionParams, _: Call) -> Rules:
+        """`agent/rules`."""
+        opened = self._hub.get(params.session_id).session
+        return Rules(rules=[RuleInfo.model_validate(rule, from_attributes=True) for rule in opened.grants.rules()])
+
+    def revoke(self, params: RevokeParams, call: Call) -> Rules:
+        """`agent/rules/revoke`: in every open session, and in their workspaces."""
+        for opened in self._hub.sessions():
+            opened.grants.revoke(params.rule_ids)
+        return self.rules(SessionParams(), call) if self._hub.has_current else Rules(rules=[])
+
+    def tools(self, params: SessionParams, _: Call) -> dict[str, Any]:
+        """`agent/tools`: those of a session, or of a new one when there is none."""
+        opener = self._hub.opener
+        named = params.session_id is not None or self._hub.has_current
+        toolset = self._hub.get(params.session_id).session.toolset if named else opener.toolset(opener.workspace)
+        return {"tools": toolset.described()}
+
+    def models(self, _params: NoParams, _: Call) -> dict[str, Any]:
+        """`agent/models`."""
+        configuration = self._connection.greeted.configuration
+        return {"models": configuration.models, "defaultModel": configuration.default_model}
+
+
+async def _closed(opened: OpenSession) -> dict[str, Any]:
+    await opened.close()
+    return {}
