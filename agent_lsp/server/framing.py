@@ -25,6 +25,7 @@ _KEPT_BYTES = 1024  # of an endless block: enough that a header across the cut i
 _BLOCK_END = re.compile(rb"\n\r?\n")
 _BLANK_LINES = re.compile(rb"(?:\r?\n)*")
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*:[ \t]*(.*?)[ \t]*")
+_HEADER_SO_FAR = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]*|[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*(?::.*)?", re.DOTALL)
 _LENGTH_AFTER_JUNK = re.compile(rb".*content-length[ \t]*:[ \t]*(\d+)[ \t]*", re.IGNORECASE)
 _LENGTH = b"content-length"
 _DIGITS = 19  # a longer number is above any limit, and not worth converting
@@ -120,6 +121,17 @@ class Decoder:
         here = min(size, len(self._buffer))
         del self._buffer[:here]
         self._skip_bytes = size - here
+
+
+def begins_block(data: bytes) -> bool:
+    """Whether the first bytes of a connection are header lines, as far as they reach (HTTP and TLS are not)."""
+    *lines, rest = data[:_MAX_BLOCK_BYTES].split(b"\n")
+    for line in lines:
+        if line in (b"", b"\r"):
+            return True
+        if not _HEADER.fullmatch(line.removesuffix(b"\r")):
+            return False
+    return len(rest) <= _KEPT_BYTES and bool(_HEADER_SO_FAR.fullmatch(rest))
 
 
 def _headers(block: bytes) -> tuple[list[tuple[bytes, bytes]], bool]:

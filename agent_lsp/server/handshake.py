@@ -13,9 +13,10 @@ from typing import Any, cast
 from agent_lsp import __version__
 from agent_lsp.errors import FramingError, InvalidParams
 from agent_lsp.server import jsonrpc, method_names, parent
-from agent_lsp.server.framing import MAX_MESSAGE_BYTES, Decoder
+from agent_lsp.server.framing import MAX_MESSAGE_BYTES, Decoder, begins_block
 
 POSITION_ENCODINGS = ("utf-8", "utf-16", "utf-32")
+_LOOKED_AT_BYTES = 4096
 _WARNING = 2  # MessageType of window/logMessage
 
 
@@ -114,9 +115,12 @@ class Handshake:
         self.ended = False
         self._decoder = decoder or Decoder()
         self._configure, self._admits = configure, admits
+        self._first = b""
 
     def feed(self, data: bytes) -> list[bytes]:
         """Takes what was read; returns the bodies to send for it. What follows `initialize` stays in the decoder."""
+        if self._admits is not None and not self._looks_right(data):
+            self.ended = True
         self._decoder.feed(data)
         answers: list[bytes] = []
         while self.greeted is None and not self.ended:
@@ -125,6 +129,12 @@ class Handshake:
                 break
             answers += self._answers(item)
         return answers
+
+    def _looks_right(self, data: bytes) -> bool:
+        """Whether the connection begins with header lines; looked at before a whole block has come."""
+        if len(self._first) < _LOOKED_AT_BYTES:
+            self._first += data[:_LOOKED_AT_BYTES]
+        return begins_block(self._first)
 
     def _answers(self, item: bytes | FramingError) -> list[bytes]:
         if isinstance(item, FramingError):
