@@ -105,7 +105,7 @@ class Gate:
 
 
 def _known(answer: object) -> Decision:
-    """The answer, if it is one: an approver is somebody else's code, and nobody knows what it means by anything else."""
+    """The answer, if it is one: an approver is somebody else's code, and anything else may mean anything."""
     if isinstance(answer, Decision) and answer.decision in _DECISIONS and answer.decided_by in _DECIDERS:
         return answer
     _log.error("the approver gave no decision but %r; the call is denied", answer)
