@@ -79,4 +79,8 @@ def path_of(uri: str) -> str | None:
         parts = urlsplit(uri)
     except ValueError:
         return None
-    return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else None
+    return (
+        unquote(parts.path, errors="surrogateescape")
+        if parts.scheme == "file" and parts.netloc in ("", "localhost")
+        else None
+    )
