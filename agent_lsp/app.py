@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_lsp.config import builtin
+from agent_lsp.config import builtin, places
 from agent_lsp.config.layers import Merged
 from agent_lsp.config.sections import AgentProfile
 from agent_lsp.config.settings import Settings, validate
@@ -18,6 +18,7 @@ from agent_lsp.errors import InvalidParams
 from agent_lsp.messages.envelope import SessionMeta, timestamp
 from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.policy.approver import Person, SessionApprover
+from agent_lsp.policy.commands import CommandPolicy
 from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.guard import Guard
 from agent_lsp.policy.paths import PathRules
@@ -193,11 +194,13 @@ class App:
         )
 
     def _paths(self, session_id: str, root: Path) -> PathRules:
+        # Of a file that was chosen by hand only the file itself: it may well lie in the workspace, or above it.
+        usual = Path(places.user_file(None, self._environ))
         return PathRules(
             root,
             data_dir=self.data.root,
             scratchpad=self.data.scratchpad(session_id),
-            user_config=(self._user_file, self._user_file.parent),
+            user_config=(self._user_file, usual.parent),
             deny=self.settings.tools.deny_paths,
         )
 
