@@ -55,7 +55,7 @@ def _place(location: tuple[int | str, ...]) -> str:
 
 
 def schema(model: type[BaseModel]) -> dict[str, Any]:
-    """A compact JSON Schema of the arguments: no titles, no null variants, no defaults of null, nothing by reference."""
+    """A compact JSON Schema of the arguments: no titles, no null variants or defaults, nothing by reference."""
     full = model.model_json_schema()
     definitions = cast("dict[str, Any]", full.pop("$defs", {}))
     compact = cast("dict[str, Any]", _compact(full, definitions))

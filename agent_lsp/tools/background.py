@@ -36,7 +36,8 @@ class InputCommand:
 
     spec = Spec(
         "input_command",
-        "Writes chars to the standard input of a background command and gives what it answers, or, without chars, waits for"
+        "Writes chars to the standard input of a background command and gives what it answers, or, without chars,"
+        " waits for"
         ' its output until it ends or yield_time_ms is over. chars of "\\u0003" alone interrupt it, as Ctrl-C would.',
         InputCommandArgs,
         "rw",
@@ -98,7 +99,8 @@ class KillCommand:
 
     spec = Spec(
         "kill_command",
-        "Ends a background command and all it has started, by force after a second. Gives the output that was not delivered yet.",
+        "Ends a background command and all it has started, by force after a second. Gives the output that was not"
+        " delivered yet.",
         KillCommandArgs,
         "rw",
     )
@@ -145,5 +147,6 @@ def _no_input(command: Command) -> End:
     if command.child.returncode is not None:
         return failed("Nothing was written: the command has ended. Call without chars for its last output.")
     return failed(
-        "Nothing was written: the command has no standard input. Start it with run_in_background or yield_time_ms to have one."
+        "Nothing was written: the command has no standard input. Start it with run_in_background or yield_time_ms to"
+        " have one."
     )

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from agent_lsp.tools.apply_patch import ApplyPatch
+from agent_lsp.tools.ask_user import Ask, AskUser
 from agent_lsp.tools.background import InputCommand, KillCommand
 from agent_lsp.tools.edit_file import EditFile
 from agent_lsp.tools.editor import Editor
 from agent_lsp.tools.exec_command import ExecCommand
+from agent_lsp.tools.list_files import ListFiles
 from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.read_file import ReadFile
+from agent_lsp.tools.search_text import SearchText
+from agent_lsp.tools.todo_write import TodoWrite
 from agent_lsp.tools.tool import Tool
 from agent_lsp.tools.workspace import Workspace
 from agent_lsp.tools.write_file import WriteFile
+
+
+def _nothing(_: Path) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +34,9 @@ class ToolContext:
     workspace: Workspace
     editor: Editor
     commands: Commands
+    ask: Ask | None = None
+    is_denied: Callable[[Path], bool] = _nothing
+    """Paths that tools which walk must pass by."""
 
 
 def builtin_tools(context: ToolContext) -> tuple[Tool[Any], ...]:
@@ -32,7 +46,12 @@ def builtin_tools(context: ToolContext) -> tuple[Tool[Any], ...]:
         ReadFile(workspace, editor),
         WriteFile(workspace, editor),
         EditFile(workspace, editor),
+        ApplyPatch(workspace, editor),
+        ListFiles(workspace, context.is_denied),
+        SearchText(workspace, editor, commands, context.is_denied),
         ExecCommand(workspace, commands),
         InputCommand(commands),
         KillCommand(commands),
+        AskUser(context.ask),
+        TodoWrite(),
     )

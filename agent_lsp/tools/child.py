@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from agent_lsp.tools.descendants import Strays, group_exists
+from agent_lsp.tools.descendants import Strays, group_exists, group_is_alive
 
 KILL_AFTER_S = 1.0
 _READ_BYTES = 64 * 1024
@@ -93,6 +93,14 @@ class Child:
                 return False
         return self._input is not None
 
+    def close_input(self) -> None:
+        """Tells the process that no more input comes."""
+        if self._process.stdin and self._input is not None:
+            self._loop.remove_writer(self._input)
+            self._process.stdin.close()
+        self._input = None
+        self._input_news.set()
+
     async def _writable(self, descriptor: int) -> None:
         self._input_news.clear()
         self._loop.add_writer(descriptor, self._input_news.set)
@@ -158,6 +166,10 @@ class Child:
         """Whether nothing is left of the group."""
         return self.returncode is not None and not group_exists(self.group)
 
+    def is_alive(self) -> bool:
+        """Whether anything of the group still runs. Slower than `is_gone`, and needs nobody to reap the dead."""
+        return self.returncode is None or group_is_alive(self.group)
+
     def _signal_all(self, number: int) -> None:
         self.signal(number)
         if self._strays:
@@ -185,11 +197,7 @@ class Child:
 
     def _ended(self, code: int) -> None:
         self.returncode = code
-        if self._process.stdin and self._input is not None:
-            self._loop.remove_writer(self._input)
-            self._process.stdin.close()
-        self._input = None
-        self._input_news.set()
+        self.close_input()
         self._exited.set()
         if self._killer and self.is_gone:
             self._killer.cancel()

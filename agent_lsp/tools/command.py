@@ -20,8 +20,9 @@ _MOST_KEPT = 2**20
 class Command:
     """A command of one session.
 
-    In the foreground whoever reads sets the pace. In the background it never has to wait: of output that nobody reads, the
-    oldest is dropped. Once the shell has ended, `note` and `stop_reason` tell how; what it left running goes on in its group.
+    In the foreground whoever reads sets the pace. In the background it never has to wait: of output that nobody reads,
+    the oldest is dropped. Once the shell has ended, `note` and `stop_reason` tell how; what it left running goes on in
+    its group.
     """
 
     def __init__(

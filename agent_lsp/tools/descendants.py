@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 
 
 class Strays:
@@ -46,6 +47,27 @@ def group_exists(group: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def group_is_alive(group: int) -> bool:
+    """Whether anything that still runs is left of a process group: the dead may wait long for whoever reaps them."""
+    if not group_exists(group):
+        return False
+    states = list(_states(group))
+    return not states or any(state not in ("Z", "X") for state in states)
+
+
+def _states(group: int) -> Iterator[str]:
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():  # noqa: PTH112, PTH208
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                state, _, member_of = file.read().rpartition(b") ")[2].split(maxsplit=3)[:3]
+        except OSError:
+            continue
+        if int(member_of) == group:
+            yield state.decode()
 
 
 def _outside_group(leader: int) -> list[int]:

@@ -14,7 +14,8 @@ Opcode = tuple[str, int, int, int, int]
 def unified_diff(name: str, before: str | None, after: str | None) -> str:
     """The difference of two texts (None: no file), without the ends of CRLF lines; empty if there is none.
 
-    Comparing is quadratic, so only what lies between the first and the last change is compared, and as one block if it is long.
+    Comparing is quadratic, so only what lies between the first and the last change is compared, and as one block if it
+    is long.
     """
     old, new = _lines(before or ""), _lines(after or "")
     if old == new and before is not None and after is not None:

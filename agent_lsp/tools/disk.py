@@ -157,7 +157,8 @@ def _read(path: Path) -> Snapshot | Unreadable | None:
 def _prepare(change: Change) -> _Write | Stale | Refused:
     version = change.snapshot.version if change.snapshot else None
     before = version.raw if isinstance(version, _OnDisk) else None
-    codec = version.codec if isinstance(version, _OnDisk) else UTF8
+    like = change.written_like.version if change.written_like else version
+    codec = like.codec if isinstance(like, _OnDisk) else UTF8
     try:
         target = Path(os.path.realpath(change.path))
         now = target.read_bytes()

@@ -33,7 +33,8 @@ class EditFile:
 
     spec = Spec(
         "edit_file",
-        "Replaces old_string by new_string in a file. old_string must be the exact text and occur once, unless replace_all is set;"
+        "Replaces old_string by new_string in a file. old_string must be the exact text and occur once, unless"
+        " replace_all is set;"
         " line ends do not matter, the file keeps its own. Answers with a diff of what was changed.",
         EditFileArgs,
         "rw",

@@ -15,8 +15,8 @@ from typing import Literal, Protocol
 class Snapshot:
     """The text of a file at one moment: its own line ends, no BOM.
 
-    `version` is whatever its editor needs to see that the file has changed since; nobody else looks at it. A text may hold lone
-    surrogates in place of bytes that are no text: they go back as they came.
+    `version` is whatever its editor needs to see that the file has changed since; nobody else looks at it. A text may
+    hold lone surrogates in place of bytes that are no text: they go back as they came.
     """
 
     path: Path
@@ -47,14 +47,15 @@ class TextEdit:
 class Change:
     """What becomes of one file. Edits are in order and do not overlap.
 
-    Without a `snapshot` the file must not exist yet, and is made with its parents from the one edit's text. `edits` None deletes
-    the file. `mode_of` is a file whose permissions a new file takes over.
+    Without a `snapshot` the file must not exist yet, and is made with its parents from the one edit's text; it takes
+    over the permissions of `mode_of` and the encoding of `written_like`. `edits` None deletes the file.
     """
 
     path: Path
     snapshot: Snapshot | None
     edits: tuple[TextEdit, ...] | None
     mode_of: Path | None = None
+    written_like: Snapshot | None = None
 
 
 def new_text(change: Change) -> str | None:

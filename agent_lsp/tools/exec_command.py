@@ -35,9 +35,12 @@ class ExecCommand:
 
     spec = Spec(
         "exec_command",
-        "Runs a command line in the user's shell, in the workspace or in workdir, without a terminal. Gives standard output and"
-        " error as they come, then how it ended. What still runs after yield_time_ms, or is started with run_in_background, gets"
-        " a process_id for input_command and kill_command, and ends with the session. Only with one of the two options does it"
+        "Runs a command line in the user's shell, in the workspace or in workdir, without a terminal. Gives standard"
+        " output and"
+        " error as they come, then how it ended. What still runs after yield_time_ms, or is started with"
+        " run_in_background, gets"
+        " a process_id for input_command and kill_command, and ends with the session. Only with one of the two options"
+        " does it"
         " have a standard input that can be written to; else that is empty.",
         ExecCommandArgs,
         "rw",

@@ -27,7 +27,7 @@ class Mask:
         return MaskedStream(self)
 
     def safe_length(self, text: str) -> int:
-        """How much of the text can be masked for good, whatever comes next: the rest may be the beginning of a secret."""
+        """How much of the text can be masked for good: the rest may be the beginning of a secret."""
         if not self._pattern:
             return len(text)
         begin = min((self._unfinished(text, secret) for secret in self._secrets), default=len(text))

@@ -110,7 +110,8 @@ def _ambiguous(folded: _Folded, starts: list[int]) -> str:
     lines = ", ".join(str(folded.line(start)) for start in starts[:10])
     more = ", …" if len(starts) > 10 else ""
     return (
-        f"old_string occurs {len(starts)} times (lines {lines}{more}). Give more of the text around the one that is meant,"
+        f"old_string occurs {len(starts)} times (lines {lines}{more}). Give more of the text around the one that is"
+        f" meant,"
         " or set replace_all."
     )
 

@@ -1,4 +1,4 @@
-"""One call's output on its way out: made valid, masked, cut at its limit, archived. What is shown is what the model gets."""
+"""One call's output on its way out: made valid, masked, cut, archived. People and the model see the same."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Output:
         return self._take(self._stream.feed(_valid(piece)))
 
     def close(self, *notes: str) -> str:
-        """Takes the tool's end: what is still to be shown, the notes on lines of their own among it. Never leaves nothing."""
+        """Ends it: what is still to be shown, notes on lines of their own included. An output is never empty."""
         tail = self._take(self._stream.close())
         lines = [*self._cut_notes(), *(self._mask(_valid(note)) for note in notes if note)]
         if not lines and not self._length:

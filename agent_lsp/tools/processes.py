@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 
 from agent_lsp.tools.child import KILL_AFTER_S
@@ -28,8 +29,8 @@ _MOST_ENDED = 64  # ended commands of a session whose last output nobody has fet
 class Processes:
     """The registry: knows every process group from its start until nothing is left of it.
 
-    Commands get `environment` (the server's own by default) without the names in `scrub`, so that no pager, editor or prompt
-    waits for a person who is not there.
+    Commands get `environment` (the server's own by default) without the names in `scrub`, so that no pager, editor or
+    prompt waits for a person who is not there.
     """
 
     def __init__(self, scrub: frozenset[str] = frozenset(), environment: Mapping[str, str] | None = None) -> None:
@@ -44,11 +45,14 @@ class Processes:
         """The commands of a new session."""
         return Commands(self)
 
-    def start(self, commands: Commands, line: str, cwd: Path, *, has_input: bool) -> Command:
+    def shell_command(self, line: str) -> tuple[str, ...]:
+        """How the user's shell is given a command line."""
+        return (self._shell, "-c", line)
+
+    def start(self, commands: Commands, line: str, argv: Sequence[str], cwd: Path, *, has_input: bool) -> Command:
         """Starts a command for a session. Raises OSError and ValueError."""
         self.prune()
         self._watchdog.prepare()
-        argv = (self._shell, "-c", line)
         process_id = f"proc-{secrets.token_hex(4)}"
         command = Command(
             process_id, line, argv, cwd, self._environment, has_input=has_input, on_exit=commands.command_ended
@@ -61,9 +65,13 @@ class Processes:
         """Ends the commands and what is left of their groups: TERM, KILL after a second. Returns when they are gone."""
         for command in commands:
             command.child.end()
-        deadline = asyncio.get_running_loop().time() + 2 * KILL_AFTER_S
-        while any(not command.child.is_gone for command in commands) and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(_POLL_S)
+        loop = asyncio.get_running_loop()
+        deadline, pause_s = loop.time() + 2 * KILL_AFTER_S, _POLL_S
+        left = [command for command in commands if command.child.is_alive()]
+        while left and loop.time() < deadline:
+            await asyncio.sleep(pause_s)  # nothing tells when the last member of a group has ended
+            pause_s = min(2 * pause_s, 10 * _POLL_S)
+            left = [command for command in left if command.child.is_alive()]
         for command in commands:
             command.child.hang_up()
         self.prune()
@@ -76,7 +84,7 @@ class Processes:
         await asyncio.to_thread(self._watchdog.close)
 
     def prune(self) -> None:
-        """Forgets the groups that are empty, before their numbers can become another's. Repeats itself while there is need to."""
+        """Forgets the groups that are empty, before their numbers are given out again; later, those left now."""
         if self._pruning:
             self._pruning.cancel()
         for command in [one for one in self._commands if one.child.is_gone]:
@@ -97,8 +105,25 @@ class Commands:
 
     def start(self, line: str, cwd: Path, *, has_input: bool) -> Command:
         """Starts a command in the foreground. Raises OSError and ValueError."""
+        return self._start(line, self._processes.shell_command(line), cwd, has_input=has_input)
+
+    async def capture(self, argv: Sequence[str], cwd: Path, given: str) -> tuple[str, int]:
+        """Runs a program to its end with `given` on its standard input; its output and exit code. Raises OSError.
+
+        Cancelled, it kills the program.
+        """
+        command = self._start(argv[0], argv, cwd, has_input=True)
+        try:
+            await command.write(given)
+            command.child.close_input()
+            output = "".join([text async for text in command.stream(inf)])
+        finally:
+            command.child.kill()
+        return output, command.child.returncode or 0
+
+    def _start(self, line: str, argv: Sequence[str], cwd: Path, *, has_input: bool) -> Command:
         self._all = {one for one in self._all if not (one.child.is_gone and one.child.is_at_end)}
-        command = self._processes.start(self, line, cwd, has_input=has_input)
+        command = self._processes.start(self, line, argv, cwd, has_input=has_input)
         self._all.add(command)
         return command
 
@@ -123,7 +148,7 @@ class Commands:
             self.forget(oldest)
 
     def take_reports(self) -> tuple[str, ...]:
-        """A line for the model on each background command that has ended since, unless its end was delivered already."""
+        """A line for the model on each background command that has ended since and whose end it has not been given."""
         ended = [one for one in self._background.values() if one.has_ended and not one.is_reported]
         for command in ended:
             command.is_reported = True

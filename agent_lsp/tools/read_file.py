@@ -35,7 +35,8 @@ class ReadFile:
 
     spec = Spec(
         "read_file",
-        f"Reads a text file: its lines, numbered from 1, {_LINES} of them unless `limit` says otherwise. A note at the end tells "
+        f"Reads a text file: its lines, numbered from 1, {_LINES} of them unless `limit` says otherwise. A note at the"
+        f" end tells "
         "how to go on if there are more. Sees unsaved changes of a file that is open in the editor.",
         ReadFileArgs,
         "r",

@@ -21,4 +21,4 @@ class Repeats:
         self._last = this
         if this is None or self._count < _TIMES:
             return ""
-        return f"[this call has failed in the same way {self._count} times in a row: change it, or go about it differently]"
+        return f"[this call has failed in the same way {self._count} times in a row: try something else]"

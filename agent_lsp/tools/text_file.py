@@ -38,7 +38,8 @@ UTF8 = Codec()
 def decode(raw: bytes) -> tuple[str, Codec] | None:
     """The text without its BOM, and how to write it again; None for a file that is not text.
 
-    In a file that is in no known encoding, bytes that are not UTF-8 become lone surrogates, which are written as those bytes.
+    In a file that is in no known encoding, bytes that are not UTF-8 become lone surrogates, which are written as those
+    bytes.
     """
     for bom, encoding in _BOMS:
         if raw.startswith(bom):

@@ -22,7 +22,8 @@ A = TypeVar("A", bound=BaseModel)
 class Spec(Generic[A]):
     """A tool as the model is told of it, and what sets it apart from the others.
 
-    `max_output_length` (characters) takes the place of the session's; a tool that is not `timed` may take as long as it likes.
+    `max_output_length` (characters) takes the place of the session's; a tool that is not `timed` may take as long as it
+    likes.
     """
 
     name: str
@@ -37,8 +38,8 @@ class Spec(Generic[A]):
 class End:
     """The last thing a tool yields, if it has more to say than text.
 
-    `text` is output like any other and may be cut; `note` stands on lines of its own at the very end and never is. A tool that
-    only ever gives one text puts it here: it is then shown as one message, not as a stream of one piece.
+    `text` is output like any other and may be cut; `note` stands on lines of its own at the very end and never is. A
+    tool that only ever gives one text puts it here: it is then shown as one message, not as a stream of one piece.
     """
 
     text: str = ""

@@ -1,7 +1,7 @@
 """A process of its own that ends our commands when we no longer can: a killed server closes the pipe it listens to.
 
-A command that makes itself a daemon (forks twice into a session of its own) is found neither by its group nor by its parent,
-and lives on.
+A command that makes itself a daemon (forks twice into a session of its own) is found neither by its group nor by its
+parent, and lives on.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ class Workspace:
     scratchpad: Path
 
     def locate(self, written: str) -> Path:
-        """The absolute path that a model means: relative to the root, or absolute, or below `~/`. Links and `..` stay."""
+        """The absolute path that a model means: below the root, or absolute, or below `~/`. Links and `..` stay."""
         if written == "~" or written.startswith("~/"):
             return Path(written).expanduser()
         return self.root / written

@@ -30,7 +30,8 @@ class WriteFile:
 
     spec = Spec(
         "write_file",
-        "Creates a file with the given content, folders included, or overwrites the one that is there. A file whose line ends are"
+        "Creates a file with the given content, folders included, or overwrites the one that is there. A file whose"
+        " line ends are"
         " all CRLF keeps them. For a change of a part of a file, edit_file is the better tool.",
         WriteFileArgs,
         "rw",
