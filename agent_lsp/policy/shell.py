@@ -1,0 +1,73 @@
+"""A shell line as the simple commands it would run: the shapes, and the grammar (tree-sitter, loaded on first use)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A simple command as it would run: its words with quoting undone and what is known filled in.
+
+    `cwd` is the folder it runs in (None: not known). `heard` is what it would read on its standard input, if that can
+    be told.
+    """
+
+    words: tuple[str, ...]
+    cwd: str | None
+    heard: str | None = None
+
+
+@dataclass(slots=True)
+class Script:
+    """What a line comes to. `broken`: the grammar could not make sense of all of it."""
+
+    commands: list[Command] = field(default_factory=list[Command])
+    written_to: list[str] = field(default_factory=list[str])
+    bombs: list[str] = field(default_factory=list[str])
+    broken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a line is read with: the home folder, the folder it starts in and the variables that are set."""
+
+    home: str
+    cwd: str | None
+    variables: Mapping[str, str]
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def tree(line: str) -> Node:
+    """The syntax tree of the line."""
+    return _parser().parse(line.encode("utf-8", "replace")).root_node
+
+
+def source(node: Node) -> str:
+    """The text of a node."""
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def descendants(node: Node, *kinds: str) -> list[Node]:
+    """The nodes of these kinds at or below the node."""
+    found: list[Node] = []
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if one.type in kinds:
+            found.append(one)
+        waiting += one.children
+    return found
