@@ -45,7 +45,7 @@ class Attempt:
         self._call_segments: dict[int, Segment] = {}
         self._texts: list[str] = []
         self._bad_call: str | None = None
-        self._torn = False
+        self.is_finished = False
         self._task: asyncio.Task[None] | None = None
 
     def begin(self, parts: AsyncGenerator[Part, None]) -> None:
@@ -55,6 +55,7 @@ class Attempt:
 
     def finish(self, outcome: Outcome, retry_in_ms: int | None = None) -> None:
         """Closes what is open and says how the request ended, without waiting for tools."""
+        self.is_finished = True
         self._stop_reading()
         completed = outcome.status == "completed"
         self._close_open(outcome)

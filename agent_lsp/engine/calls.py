@@ -147,6 +147,8 @@ class LiveCall:
             )
             self._runtime.emit(output)
         self.state = CallState.SETTLED
-        if isinstance(output, ToolCallOutput):
-            self.stop = self._runtime.hooks.after_tool(self.call, output)
-        self.settled.set_result(None)
+        try:
+            if isinstance(output, ToolCallOutput):
+                self.stop = self._runtime.hooks.after_tool(self.call, output)
+        finally:  # whatever becomes of the hook, the run does not wait for ever
+            self.settled.set_result(None)

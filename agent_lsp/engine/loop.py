@@ -80,6 +80,14 @@ class Run:
                 return self._out_of_turns(steered)
         return self._aborted(None)
 
+    def break_off(self, reason: str) -> None:
+        """Ends a task in which the engine itself has failed: what is open is closed, and the reason told."""
+        if self._turn:
+            self._turn.break_off(reason)
+        self._end_calls()
+        self._runtime.emit(Abort(reason=reason))
+        self._runtime.set_state(StateChange("idle"))
+
     def retry_now(self) -> bool:
         """Ends the present reconnect wait; false when nothing waits."""
         return bool(self._turn and self._turn.retry_now())
@@ -145,6 +153,7 @@ class Run:
 
     def _stopped(self, stop: Stop) -> RunResult:
         """A hook has ended the task; its text is the answer."""
+        self._end_calls()
         if stop.text:
             self._note(stop.text)
             self._committed_text = stop.text

@@ -228,8 +228,7 @@ class Session:
         if ticket := self.current():
             self.cancel(ticket)
             await asyncio.wait((ticket.result,))
-        await self._runtime.environment.close()
-        await self._runtime.scope.close()
+        await asyncio.gather(self._runtime.environment.close(), self._runtime.scope.close())
         await self._runtime.trace.sync()
 
     # --- one task at a time ---
@@ -240,24 +239,31 @@ class Session:
         self._current = (ticket, run)
         self._runtime.run_id = ticket.run_id
         self._runtime.set_state(StateChange("running"))
-        self._runtime.scope.spawn(self._drive(ticket, run), lambda task: self._driven(ticket, task))
+        self._runtime.scope.spawn(self._drive(ticket, run), lambda task: self._driven(ticket, run, task))
 
     async def _drive(self, ticket: Ticket, run: Run) -> None:
         result = await run.drive(ticket.input)
+        self._advance()
+        try:
+            await self._runtime.trace.sync()
+        finally:  # a close in the middle of it cancels this wait, and syncs by itself
+            ticket.result.set_result(result)
+
+    def _advance(self) -> None:
+        """A task is over: the next one begins, if any waits."""
         self._current, self._runtime.run_id = None, None
         if self._waiting and not self._closed:
             self._start(self._waiting.pop(0))
-        await self._runtime.trace.sync()
-        ticket.result.set_result(result)
 
-    def _driven(self, ticket: Ticket, task: asyncio.Task[None]) -> None:
+    def _driven(self, ticket: Ticket, run: Run, task: asyncio.Task[None]) -> None:
         """The task is over. One that failed inside is answered all the same, and the session is usable again."""
         if ticket.result.done():
             return
         error = None if task.cancelled() else task.exception()
         _log.error("run %s failed inside", ticket.run_id, exc_info=error)
-        if self._current and self._current[0] is ticket:
-            self._current, self._runtime.run_id = None, None
-            self._runtime.set_state(StateChange("idle"))
         message = "the engine failed inside; the server's log has the details"
-        ticket.result.set_result(RunResult(ticket.run_id, "failed", error_message=message))
+        try:
+            run.break_off(message)
+        finally:
+            self._advance()
+            ticket.result.set_result(RunResult(ticket.run_id, "failed", error_message=message))

@@ -54,6 +54,11 @@ class Turn:
                 return ABORTED
         raise AssertionError("unreachable")
 
+    def break_off(self, reason: str) -> None:
+        """Closes an attempt that nobody will finish any more."""
+        if self.attempts and not self.attempts[-1].is_finished:
+            self.attempts[-1].finish(Outcome("failed", reason))
+
     def retry_now(self) -> bool:
         """Ends the present wait; false when nothing waits."""
         if self._wait is None or self._wait.done():
