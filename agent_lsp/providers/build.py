@@ -1,0 +1,32 @@
+"""From an endpoint to the model behind it. Each adapter is imported when it is first used."""
+
+from __future__ import annotations
+
+from agent_lsp.engine.ports import LLM
+from agent_lsp.errors import ModelUnavailable
+from agent_lsp.providers.endpoint import Endpoint
+
+APIS = ("openai-chat", "anthropic", "rehearsal")
+"""The dialects that can be spoken."""
+
+
+def build(endpoint: Endpoint) -> LLM:
+    """The model of the endpoint. Does no I/O. Raises ModelUnavailable for a dialect that is not spoken."""
+    match endpoint.api:
+        case "openai-chat":
+            from agent_lsp.providers.openai_chat.client import ChatModel
+
+            return ChatModel(endpoint)
+        case "anthropic":
+            from agent_lsp.providers.anthropic.client import MessagesModel
+
+            return MessagesModel(endpoint)
+        case "rehearsal":
+            from agent_lsp.providers.rehearsal import Rehearsal
+
+            return Rehearsal()
+        case other:
+            raise ModelUnavailable(
+                f"provider {endpoint.provider!r} speaks {other!r}, which this version does not",
+                hint=f"set providers.{endpoint.provider}.api to one of {', '.join(APIS)}",
+            )
