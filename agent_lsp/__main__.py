@@ -57,12 +57,16 @@ def _server(words: list[str], load: Callable[[], Build]) -> int:
 def _over_a_socket(given: Flags, load: Callable[[], Build]) -> int:
     from agent_lsp.errors import AgentError
     from agent_lsp.server import listen
+    from agent_lsp.server.options import configure
 
     try:
-        with listen.connected(given) as (fd, greeted):
-            return _serve(fd, fd, greeted, given, load)
+        client = listen.await_client(given, configure(given.settings))
     except AgentError as error:
         return _complain(error.message)
+    if client is None:
+        return 1
+    fd, greeted = client
+    return _serve(fd, fd, greeted, given, load)
 
 
 def _serve(read_fd: int, write_fd: int, greeted: Greeted, given: Flags, load: Callable[[], Build]) -> int:

@@ -128,6 +128,7 @@ class Connection:
                     await self._service.close()
             except TimeoutError:
                 _log.error("not everything ended within %s s", _CLOSE_S)
+        await asyncio.sleep(0)  # a task that is cancelled before it has begun answers nobody
         for task in tuple(self._spawned):
             task.cancel()
         if self._spawned:

@@ -79,8 +79,6 @@ def path_of(uri: str) -> str | None:
         parts = urlsplit(uri)
     except ValueError:
         return None
-    return (
-        unquote(parts.path, errors="surrogateescape")
-        if parts.scheme == "file" and parts.netloc in ("", "localhost")
-        else None
-    )
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    return unquote(parts.path, errors="surrogateescape")

@@ -261,7 +261,8 @@ import os, sys, agent_lsp.__main__
 from agent_lsp.server import flags, greeting, handshake, options, stdio
 fds = stdio.claim()
 shaken = greeting.shake_hands(*fds, handshake.Handshake(options.configure(flags.parse([]).settings)))
-sys.stderr.write(repr((shaken is not None, sorted({{name.partition(".")[0] for name in sys.modules}} & set({HEAVY!r})))))
+loaded = {{name.partition(".")[0] for name in sys.modules}}
+sys.stderr.write(repr((shaken is not None, sorted(loaded & set({HEAVY!r})))))
 """
     asked = initialize(
         processId=os.getpid(),
