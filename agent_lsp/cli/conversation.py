@@ -79,7 +79,7 @@ class Conversation:
         made = await client.request("agent/session/new", {"workspace": str(self._job.workspace), **model})
         session = Session.model_validate(made)
         if not self._job.as_json:
-            self._screen.write(self._renderer.header(session, str(self._job.workspace)))
+            self._screen.write(self._renderer.header(session, str(self._job.workspace), self._job.prompt))
         self._session_id = session.session_id
         return self._told(
             await client.request("agent/run", {"sessionId": session.session_id, "input": self._job.prompt})

@@ -22,8 +22,9 @@ from agent_lsp.policy.visible import visible
 MODEL = "rehearsal/rehearsal"
 ITSELF = Answerer(Reply("allow"), "└ Allow?  y     (no terminal here, so the demo answers for you)")
 _INTRODUCTION = """\
-A coding agent, started the way your editor starts a language server, works on a small project in {folder}.
-The model is the built-in rehearsal: it follows fixed rules and needs no network; all else is the real thing.
+A coding agent, started the way your editor starts a language server, works on a small project.
+Its model is the built-in rehearsal, which follows fixed rules and needs no network.
+The server, the tools, the questions and the edits are the real ones.
 """
 _NEXT = """\
 Now with a model of yours:   agent-lsp run "explain this project" --model PROVIDER/MODEL
@@ -38,8 +39,7 @@ def demo() -> int:
     with TemporaryDirectory(prefix="agent-lsp-demo-") as scratch:
         folder = Path(scratch).resolve() / "greeter"
         lay_out(folder)
-        screen.write(f"{palette.paint(_INTRODUCTION.format(folder=folder), 'dim')}\n")
-        screen.write(f"{palette.paint('›', 'bold', 'cyan')} {palette.paint(PROMPT, 'bold')}\n\n")
+        screen.write(f"{palette.paint(_INTRODUCTION, 'dim')}\n")
         result = asyncio.run(run(_job(folder), screen, Renderer(palette)))
         screen.write(_told(folder, palette))
     return EXIT_STATUS[result.status]

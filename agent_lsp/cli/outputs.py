@@ -25,15 +25,20 @@ class Outputs:
         self._named = ""  # the call that was written last, whose output needs no name
         self._live: _Shown | None = None
         self._waiting: list[ToolCallOutput] = []
+        self._known: set[str] = set()
 
     def called(self, call: ToolCall) -> None:
         """A call was just written."""
         self._calls[call.tool_call_id] = call
         self._named = call.tool_call_id
 
+    def approved(self, call_id: str) -> None:
+        """The person has seen the edit that a call makes: it is not shown again when it went well."""
+        self._known.add(call_id)
+
     def part(self, part: PartialToolCallOutput) -> list[str]:
         """The lines that a fragment completes."""
-        if self._live is None and part.event_type == "start":
+        if self._live is None and part.event_type == "start" and part.tool_call_id not in self._known:
             self._live = self._begin(part.tool_call_id)
         if self._live is None or self._live.call_id != part.tool_call_id:
             return []
@@ -59,6 +64,8 @@ class Outputs:
     def _finish(self, shown: _Shown, output: ToolCallOutput) -> list[str]:
         self._calls.pop(output.tool_call_id, None)
         self._named = ""
+        if output.tool_call_id in self._known and output.stop_reason in (None, "completed"):
+            return [f"  {self._palette.paint('✓', 'green')} {self._palette.paint('as shown', 'dim')}"]
         return [*shown.rest(output.output), self._status(output)]
 
     def _status(self, output: ToolCallOutput) -> str:

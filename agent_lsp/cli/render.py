@@ -9,11 +9,11 @@ from __future__ import annotations
 from agent_lsp.cli.outputs import Outputs
 from agent_lsp.cli.palette import Palette
 from agent_lsp.cli.shapes import Approval, CommandShown, EditShown, Result, Session, TextShown
-from agent_lsp.cli.titles import call_title
+from agent_lsp.cli.titles import TITLE_LENGTH, call_title, clipped
 from agent_lsp.messages.content import PartialText, PartialThinking, PartialToolCallOutput, Text, Thinking, ToolCall
 from agent_lsp.messages.content import ToolCallOutput as Output
 from agent_lsp.messages.envelope import Message
-from agent_lsp.messages.events import Abort, ApprovalDecision, CompactionBegin, CompactionEnd, RequestEnd
+from agent_lsp.messages.events import Abort, CompactionBegin, CompactionEnd, RequestEnd
 from agent_lsp.policy.visible import visible, visible_line
 
 THINKING_SHOWN = 240
@@ -36,6 +36,7 @@ class Renderer:
         self._palette = palette
         self._outputs = Outputs(palette)
         self._column = 0
+        self._after_call = False
         self._streamed = False
         self._thought = 0
 
@@ -53,7 +54,7 @@ class Renderer:
             case Thinking(thinking=thinking):
                 return self._thinking(thinking)
             case ToolCall() as call:
-                return self._block(self._call(call, "●"))
+                return self._call(call)
             case PartialToolCallOutput() as part:
                 return self._lines(self._outputs.part(part))
             case Output() as output:
@@ -62,8 +63,6 @@ class Renderer:
                 return self._retry(end)
             case CompactionBegin() | CompactionEnd() as compaction:
                 return self._compaction(compaction)
-            case ApprovalDecision(decision="deny" | "forbidden", decided_by=who):
-                return self._lines([self._palette.paint(f"  ✗ not allowed, by {who}", "yellow")])
             case Abort(reason=reason):
                 return self._block(
                     self._palette.paint(f"■ aborted{f': {visible_line(reason)}' if reason else ''}", "yellow")
@@ -71,11 +70,15 @@ class Renderer:
             case _:
                 return ""
 
-    def header(self, session: Session, workspace: str) -> str:
-        """Who works where, before anything happens."""
+    def header(self, session: Session, workspace: str, prompt: str) -> str:
+        """Who works where and on what, before anything happens."""
         model = f"{session.model.provider}/{session.model.model}"
         facts = " · ".join(visible_line(fact) for fact in (model, f"mode {session.approval_mode}", workspace))
-        return f"{self._palette.paint('agent-lsp', 'bold', 'cyan')} {self._palette.paint(facts, 'dim')}\n"
+        about = clipped(visible_line(prompt.strip().split("\n")[0]), TITLE_LENGTH)
+        return (
+            f"{self._palette.paint('agent-lsp', 'bold', 'cyan')} {self._palette.paint(facts, 'dim')}\n"
+            f"{self._palette.paint('›', 'bold', 'cyan')} {self._palette.paint(about, 'bold')}\n"
+        )
 
     def approval(self, approval: Approval) -> str:
         """What the person is asked about, in full."""
@@ -83,6 +86,7 @@ class Renderer:
         match approval.preview:
             case EditShown(diff=diff):
                 body = self._palette.diff(visible(diff))
+                self._outputs.approved(approval.tool_call.tool_call_id)
             case CommandShown(command=command, cwd=cwd):
                 body = f"{paint('$ ' + visible(command), 'bold')}\n{paint('in ' + visible_line(cwd), 'dim')}"
             case TextShown(text=text):
@@ -91,7 +95,8 @@ class Renderer:
                 body = visible(approval.tool_call.arguments)
         edge = paint("│", "yellow")
         lines = [f"{edge} {line}" for line in body.split("\n")]
-        return self._block("\n".join([paint(f"┌ {visible_line(approval.title)}", "bold", "yellow"), *lines]))
+        text = "\n".join([paint(f"┌ {visible_line(approval.title)}", "bold", "yellow"), *lines])
+        return self._below_call() + self._write(f"{text}\n")
 
     def result(self, result: Result, elapsed_s: float) -> str:
         """How it ended: the last line."""
@@ -143,9 +148,12 @@ class Renderer:
         shown = visible(thinking[:THINKING_SHOWN]).replace("\n", " ")
         return self._block(self._palette.paint(f"∴ {shown}{fold}", "dim"))
 
-    def _call(self, call: ToolCall, mark: str) -> str:
+    def _call(self, call: ToolCall) -> str:
+        gap = self._below_call()
         self._outputs.called(call)
-        return f"{self._palette.paint(mark, 'blue')} {self._palette.paint(call_title(call), 'bold')}"
+        written = self._write(f"{self._palette.paint('●', 'blue')} {self._palette.paint(call_title(call), 'bold')}\n")
+        self._after_call = True
+        return gap + written
 
     def _of_child(self, message: Message) -> str:
         if not isinstance(message.payload, ToolCall):
@@ -177,10 +185,15 @@ class Renderer:
     def _gap(self) -> str:
         return self._break() + self._write("\n")
 
+    def _below_call(self) -> str:
+        """Room above what belongs to the calls that were just written, which is none."""
+        return self._break() if self._after_call else self._gap()
+
     def _break(self) -> str:
         return self._write("\n") if self._column else ""
 
     def _write(self, text: str) -> str:
         if text:
             self._column = 0 if text.endswith("\n") else 1
+            self._after_call = False
         return text

@@ -23,10 +23,10 @@ def greeting(name: str) -> str:
 
 
 if __name__ == "__main__":
-    print(greeting(input("Who are you? ")))
+    print(greeting("Ada"))
 ''',
 }
-PROMPT = "Have a look at this project, find what is left to do, and mend it."
+PROMPT = "Fix the greeting in greeter.py, then run `python3 greeter.py` to see that it is right."
 
 
 def lay_out(folder: Path) -> None:

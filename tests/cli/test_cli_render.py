@@ -137,17 +137,26 @@ def test_compactions_are_told_at_both_ends(shown):
     assert shown.text == "\n[compaction] summarize at 120,000 tokens …\n[compaction] completed\n"
 
 
-def test_denials_and_aborts_are_told(shown):
-    shown.emit(ApprovalDecision(tool_call_id="c", decision="forbidden", decided_by="policy"), Abort(reason="stop"))
+def test_an_abort_is_told_with_its_reason(shown):
+    shown.emit(Abort(reason="stop"))
 
-    assert "not allowed, by policy" in shown.text
-    assert "■ aborted: stop" in shown.text
+    assert shown.text == "\n■ aborted: stop\n"
 
 
-def test_an_allowed_call_says_nothing_more(shown):
-    shown.emit(ApprovalDecision(tool_call_id="c", decision="allow", decided_by="mode"))
+def test_a_decision_shows_in_the_output_of_its_call_only(shown):
+    shown.emit(ApprovalDecision(tool_call_id="c", decision="deny", decided_by="mode"))
 
     assert shown.text == ""
+
+
+@pytest.mark.parametrize(("stop", "tail"), [(None, "  ✓ as shown\n"), ("failed", "  │ +new\n  ✗ failed 1 line\n")])
+def test_an_edit_that_was_approved_is_not_shown_again_unless_it_failed(shown, stop, tail):
+    shown.emit(call(name="edit_file"))
+    shown.renderer.approval(approval(preview={"kind": "edit", "uri": "file:///a.py", "diff": "+new"}))
+    shown.text = ""
+    shown.stream("tool_call_output", "+new", call_id="c", stop=stop)
+
+    assert shown.text == tail
 
 
 def test_an_approval_shows_the_whole_diff(shown):
