@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace
@@ -42,6 +43,7 @@ from agent_lsp.trace.paths import DataDir, new_session_id
 from agent_lsp.trace.store import SessionStore
 from agent_lsp.trace.writer import TraceWriter
 
+_log = logging.getLogger(__name__)
 _WARNING = 2  # MessageType
 
 
@@ -224,8 +226,12 @@ def build(connection: Connection) -> Service:
 
 
 def _workspace(uri: str | None) -> Path:
-    """The folder that a client opened, else the working directory."""
-    return path_of(uri, "rootUri") if uri else Path.cwd()
+    """The folder that a client opened, else the working directory: what is open may not be on this machine at all."""
+    try:
+        return path_of(uri, "rootUri") if uri else Path.cwd()
+    except InvalidParams as error:
+        _log.warning("the workspace %.200r %s; sessions that name none work in %s", uri, error.errors[0][1], Path.cwd())
+        return Path.cwd()
 
 
 def _key_variables(providers: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from agent_lsp.engine.session import Ticket
 from agent_lsp.errors import InvalidParams, LimitExceeded, SessionNotFound, WorkspaceInvalid
@@ -29,6 +28,13 @@ class Served:
     person: ClientPerson
     given: dict[str, Input] = field(default_factory=dict[str, Input])
 
+    def forget_settled(self) -> None:
+        """Lets go of the inputs of runs that began and of steering that was delivered."""
+        session = self.session.session
+        waiting = {one.run_id for one in session.waiting()} | {one.steer_id for one in session.undelivered()}
+        for id in self.given.keys() - waiting:
+            del self.given[id]
+
 
 class Hub:
     """The sessions that one client has opened. `current` is the last one created, resumed or run."""
@@ -37,6 +43,7 @@ class Hub:
         self.opener = opener
         self._connection, self._store, self._max_sessions = connection, store, max_sessions
         self._open: dict[str, Served] = {}
+        self._closing: set[asyncio.Task[None]] = set()
         self._current: str | None = None
 
     def create(self, spec: SessionSpec) -> Served:
@@ -84,17 +91,22 @@ class Hub:
         """The session of a run: the named one, the current one, or a new one when there is none."""
         if session_id is None and self._current is None:
             return self.create(SessionSpec(self.opener.workspace))
-        served = self.get(session_id)
-        self._current = served.session.session_id
-        return served
+        return self.get(session_id)
 
-    def release(self, session_id: str) -> OpenSession:
-        """Gives up a session, which is then to be closed. Raises SessionNotFound."""
+    def select(self, served: Served) -> None:
+        """Makes the session the current one."""
+        self._current = served.session.session_id
+
+    def close(self, session_id: str) -> asyncio.Task[None]:
+        """Gives up a session and ends it, whether or not anybody waits for that. Raises SessionNotFound."""
         opened = self.get(session_id).session
         del self._open[opened.session_id]
         if self._current == opened.session_id:
             self._current = None
-        return opened
+        task = self._connection.spawn(opened.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+        return task
 
     async def abort_all(self) -> None:
         """Ends every run, queued ones too; returns when all of their results are there."""
@@ -107,7 +119,7 @@ class Hub:
     async def close_all(self) -> None:
         """Ends everything."""
         served, self._open, self._current = list(self._open.values()), {}, None
-        await asyncio.gather(*(one.session.close() for one in served))
+        await asyncio.gather(*(one.session.close() for one in served), *self._closing)
 
     def list(self, workspace: Path | None, limit: int, cursor: str | None) -> tuple[list[SessionInfo], str | None]:
         """A page of sessions, newest first: those on the disk, and on the first page the open ones that are not."""
@@ -124,14 +136,13 @@ class Hub:
         listed.sort(key=lambda session: session.updated_at, reverse=True)
         return listed, page.next_cursor
 
-    async def delete(self, session_id: str, opened: OpenSession | None) -> dict[str, Any]:
-        """Removes a session's traces and scratchpad, after closing it. Raises SessionNotFound or SessionBusy."""
-        if opened:
-            await opened.close()
+    async def delete(self, session_id: str, closing: asyncio.Task[None] | None) -> None:
+        """Removes a session's traces and scratchpad, once it is closed. Raises SessionNotFound or SessionBusy."""
+        if closing:
+            await asyncio.shield(closing)
             if not self._store.exists(session_id):
-                return {}  # it never ran, so there is nothing on the disk
+                return  # it never ran, so there is nothing on the disk
         await asyncio.to_thread(self._store.delete, session_id)
-        return {}
 
     def stored_history(self, session_id: str, limit: int, cursor: str | None) -> Page:
         """A page of the history of a session that is only on the disk. Raises SessionNotFound or InvalidParams."""

@@ -52,6 +52,8 @@ def _resource(part: ResourcePart, field: str, workspace: Path, paths: PathRules,
     if paths.forbids(path):
         raise _wrong(field, f"{path} is off limits for the agent")
     try:
+        if not path.is_file():  # to open a pipe would be to wait for its other end
+            raise _wrong(field, "does not exist" if not path.exists() else "is not a file")
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
     except (OSError, ValueError) as error:

@@ -8,7 +8,7 @@ from agent_lsp.messages.content import ToolCall
 from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import RequestBegin, RequestEnd
 from agent_lsp.server.connection import Connection
-from agent_lsp.server.peer_errors import PeerError
+from agent_lsp.server.peer_errors import ConnectionLost, PeerError
 
 Token = str | int
 
@@ -24,10 +24,13 @@ class Progress:
     def __init__(self, connection: Connection, token: Token, title: str) -> None:
         self.token = token
         self._connection, self._title = connection, title
-        self._turn, self._begun = 1, False
+        self._turn = 1
+        self._begun = self._ended = False
 
     def begin(self) -> None:
-        """Shows it."""
+        """Shows it, unless it has ended already: a client may take its time to create a token."""
+        if self._ended:
+            return
         self._begun = True
         self._say({"kind": "begin", "title": self._title, "cancellable": True})
 
@@ -35,7 +38,7 @@ class Progress:
         """Asks the client for its own token first; a client that refuses gets no progress."""
         try:
             await self._connection.request("window/workDoneProgress/create", {"token": self.token})
-        except PeerError:
+        except (PeerError, ConnectionLost):
             return
         self.begin()
 
@@ -53,6 +56,7 @@ class Progress:
 
     def end(self, status: str) -> None:
         """Takes it away."""
+        self._ended = True
         if self._begun:
             self._say({"kind": "end", "message": status})
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agent_lsp.engine.loop import RunResult
 from agent_lsp.engine.session import Ticket
+from agent_lsp.errors import RequestRefused
 from agent_lsp.messages.content import Text, UserContent
 from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.server.connection import Connection
@@ -67,27 +68,36 @@ class RunHandlers:
         _refuse_what_is_not_native(params)
         if not params.input:
             raise refuse("input", "must not be empty")
+        is_first = params.session_id is None and not self._hub.has_current
         served = self._hub.current_or_new(params.session_id)
+        try:
+            input, ticket = self._submit(params, served)
+        except RequestRefused:
+            if is_first:  # nobody has heard of the session that was made for this run
+                self._hub.close(served.session.session_id)
+            raise
+        self._hub.select(served)
+        served.given[ticket.run_id] = params.input
+
+        def interrupt() -> None:
+            served.session.session.cancel(ticket)
+
+        call.on_cancel(interrupt)
+        return self._result(served, ticket, self._progress(params, ticket, served, input))
+
+    def _submit(self, params: RunParams, served: Served) -> tuple[tuple[UserContent, ...], Ticket]:
         opened = served.session
         input = self._read(params.input, served)
         if not input:
             raise refuse("input", "must not be empty")
         if params.model is not None:
             opened.update(SessionUpdate(model=model_name(params.model)), self._hub.opener)
-        ticket = opened.session.submit(input, params.thinking_level, queue=params.queue_if_busy)
-        served.given[ticket.run_id] = params.input
-
-        def interrupt() -> None:
-            opened.session.cancel(ticket)
-
-        call.on_cancel(interrupt)
-        progress = self._progress(params, ticket, served, input)
-        return self._result(served, ticket, progress)
+        return input, opened.session.submit(input, params.thinking_level, queue=params.queue_if_busy)
 
     async def _result(self, served: Served, ticket: Ticket, progress: Progress | None) -> RunAnswer:
         result: RunResult = await asyncio.shield(ticket.result)
         served.session.touch()
-        served.given.pop(ticket.run_id, None)
+        served.forget_settled()
         if progress:
             served.sink.progress.pop(ticket.run_id, None)
             self._cancellable.pop(progress.token, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
@@ -26,7 +27,7 @@ from agent_lsp.server.methods import (
 )
 from agent_lsp.server.service import Call, Method
 from agent_lsp.server.uris import path_of
-from agent_lsp.sessions.open_session import OpenSession, SessionSpec
+from agent_lsp.sessions.open_session import SessionSpec
 
 
 class SessionHandlers:
@@ -98,12 +99,12 @@ class SessionHandlers:
 
     def close(self, params: NamedSessionParams, _: Call) -> Awaitable[dict[str, Any]]:
         """`agent/session/close`."""
-        return _closed(self._hub.release(params.session_id))
+        return _done(asyncio.shield(self._hub.close(params.session_id)))
 
     def delete(self, params: NamedSessionParams, _: Call) -> Awaitable[dict[str, Any]]:
         """`agent/session/delete`: an open session is closed first."""
-        opened = self._hub.release(params.session_id) if self._hub.find(params.session_id) else None
-        return self._hub.delete(params.session_id, opened)
+        closing = self._hub.close(params.session_id) if self._hub.find(params.session_id) else None
+        return _done(self._hub.delete(params.session_id, closing))
 
     def rules(self, params: SessionParams, _: Call) -> Rules:
         """`agent/rules`."""
@@ -129,6 +130,6 @@ class SessionHandlers:
         return {"models": configuration.models, "defaultModel": configuration.default_model}
 
 
-async def _closed(opened: OpenSession) -> dict[str, Any]:
-    await opened.close()
+async def _done(work: Awaitable[None]) -> dict[str, Any]:
+    await work
     return {}
