@@ -7,6 +7,7 @@ from collections.abc import Sequence
 _CONTEXT = 3
 _MOST_COMPARED = 5_000
 _MOST_SHOWN = 400
+_LONGEST_LINE = 1_000
 
 Opcode = tuple[str, int, int, int, int]
 
@@ -21,7 +22,7 @@ def unified_diff(name: str, before: str | None, after: str | None) -> str:
     if old == new and before is not None and after is not None:
         return ""
     head = [f"--- {_side('a', name, before)}", f"+++ {_side('b', name, after)}"]
-    body = [line for hunk in _hunks(old, new) for line in hunk]
+    body = [_cut(line) for hunk in _hunks(old, new) for line in hunk]
     if len(body) > _MOST_SHOWN:
         body = [*body[:_MOST_SHOWN], f"[{len(body) - _MOST_SHOWN} more lines of the diff left out]"]
     return "\n".join([*head, *body]) + "\n"
@@ -38,6 +39,10 @@ def _lines(text: str) -> list[str]:
     else:
         lines[-1] += "\n\\ No newline at end of file"
     return [line.removesuffix("\r") for line in lines]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
 
 
 def _hunks(old: list[str], new: list[str]) -> list[list[str]]:

@@ -31,7 +31,7 @@ class Mask:
         if not self._pattern:
             return len(text)
         begin = min((self._unfinished(text, secret) for secret in self._secrets), default=len(text))
-        for found in self._pattern.finditer(text, max(0, begin - len(self._secrets[0]))):
+        for found in self._pattern.finditer(text) if begin < len(text) else ():
             if found.start() < begin < found.end():
                 return found.end()
         return begin
