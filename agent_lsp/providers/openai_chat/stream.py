@@ -49,7 +49,8 @@ class ChatReader:
 
     def event(self, name: str, value: dict[str, Any]) -> None:
         """One chunk."""
-        self._count(value)
+        if "usage" in value or "x_groq" in value:
+            self._count(value)
         choice = _first(value.get("choices"))
         if choice is not None:
             self._choice(choice)
