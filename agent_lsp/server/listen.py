@@ -46,8 +46,7 @@ def await_client(given: Flags, configure: Configure) -> tuple[int, Greeted] | No
     with _tcp_listener(address, remote=configured.get("allow_remote") is True) as listener:
         clients = _accepted(listener) if given.tcp else _upgraded(listener, configured.get("allowed_origins", []))
         host, port = listener.getsockname()[:2]
-        sys.stderr.write(f"agent-lsp: listening on {host} port {port}; {told}\n")
-        sys.stderr.flush()
+        _tell(f"listening on {host} port {port}; {told}")
         for client in clients:
             with client:
                 handshake = Handshake(configure, admits=admits)
@@ -117,6 +116,11 @@ def _upgraded(listener: socket.socket, origins: list[str]) -> Iterator[socket.so
     return websocket.clients(listener, origins)
 
 
+def _tell(what: str) -> None:
+    sys.stderr.write(f"agent-lsp: {what}\n")
+    sys.stderr.flush()
+
+
 def _unix_socket(path: str) -> socket.socket:
     """Connects to an editor that listens there, as vscode-languageclient does; else listens there itself."""
     connection = socket.socket(socket.AF_UNIX)
@@ -139,6 +143,7 @@ def _unix_socket(path: str) -> socket.socket:
             finally:
                 os.umask(before)
             listener.listen(1)
+            _tell(f"listening at {path}")
             client, _ = listener.accept()
         with contextlib.suppress(OSError):
             os.unlink(path)  # noqa: PTH108
