@@ -21,6 +21,7 @@ _GRACE_S = 2.0
 """How long a reply that said how it ended may take to tell its accounts: some servers never close."""
 _DRAIN_S = 0.25
 _LOWERABLE = (400, 422)
+_now_s = time.monotonic
 
 
 class Talk(Protocol):
@@ -84,12 +85,12 @@ async def exchange(endpoint: Endpoint, talk: Talk) -> AsyncGenerator[Part, None]
 
 async def _read(answer: Answer, decoder: BodyDecoder, content_timeout_s: float) -> AsyncGenerator[Part, None]:
     """The parts of a reply. Time counts only while waiting for the provider, never while a part is being handled."""
-    waited_s, clock = 0.0, time.monotonic
+    waited_s = 0.0
     async with aclosing(answer.chunks()) as chunks:
         while not decoder.is_over:
-            before = clock()
+            before = _now_s()
             chunk = await (_next_soon(chunks, _GRACE_S) if decoder.is_settled else _next(chunks))
-            waited_s += clock() - before
+            waited_s += _now_s() - before
             parts = decoder.close() if chunk is None else decoder.feed(chunk)
             if parts:
                 waited_s = 0.0

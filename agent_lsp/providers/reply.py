@@ -68,6 +68,8 @@ class Reply:
         """What was collected since the last time."""
         self._flush()
         parts, self._parts = self._parts, []
+        if self.outcome in parts and parts[-1] is not self.outcome:  # the event that broke the reply said more
+            del parts[parts.index(self.outcome) + 1 :]
         return parts
 
     def text(self, piece: str) -> None:

@@ -1,0 +1,301 @@
+"""The adapters over a real connection: a server in the test's own event loop says exactly what it is told to."""
+
+import asyncio
+import gzip
+import json
+import logging
+from contextlib import aclosing, asynccontextmanager
+
+import pytest
+import pytest_asyncio
+
+from agent_lsp.engine.ports import CallBegin, Outcome, Request, SegmentEnd, TextDelta, ThinkingDelta
+from agent_lsp.messages.content import Text
+from agent_lsp.providers import exchange, http, switches
+from agent_lsp.providers.build import build
+from agent_lsp.providers.endpoint import Endpoint
+
+REQUEST = Request("sys", (), (), (Text(role="user", text="go"),), thinking_level="high")
+HANG = object()
+
+
+def chunk(data):
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+def event(value):
+    return b"data: " + (value if isinstance(value, bytes) else json.dumps(value).encode()) + b"\n\n"
+
+
+def delta(finish=None, **fields):
+    return event({"choices": [{"index": 0, "delta": fields, "finish_reason": finish}]})
+
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+OK = [delta(content="Hel"), delta(content="lo"), delta("stop"), event(b"[DONE]")]
+
+
+def stream(*events, end=b"0\r\n\r\n"):
+    return [HEAD, *map(chunk, events), end]
+
+
+def plain(status, body=b"", headers=""):
+    return [f"HTTP/1.1 {status} X\r\n{headers}content-length: {len(body)}\r\n\r\n".encode() + body]
+
+
+class Server:
+    """Answers each request with the next list of bytes; HANG in it waits until the client has gone."""
+
+    def __init__(self):
+        self.answers, self.bodies, self.heads, self.connections = [], [], [], 0
+        self.asked, self.gone = asyncio.Event(), asyncio.Event()
+
+    async def serve(self, reader, writer):
+        self.connections += 1
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+                self.bodies.append(json.loads(await reader.readexactly(length)))
+                self.heads.append(head.decode())
+                self.asked.set()
+                for piece in self.answers.pop(0):
+                    if piece is HANG:
+                        await reader.read()
+                        self.gone.set()
+                        return
+                    if piece is None:
+                        return
+                    writer.write(piece)
+                    await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def serving():
+    server = Server()
+    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+    server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    try:
+        yield server
+    finally:
+        await http.close()
+        listening.close()
+        await listening.wait_closed()
+
+
+@pytest_asyncio.fixture
+async def server(monkeypatch):
+    monkeypatch.setattr(switches, "_remembered", {})
+    async with serving() as running:
+        yield running
+
+
+def model(server, api="openai-chat", **more):
+    base = server.url + ("/v1" if api == "openai-chat" else "")
+    more = {"api_key": "sk-secret", "headers": {"X-Extra": "extra-value"}, **more}
+    return build(Endpoint("p", api, base, "m", **more))
+
+
+async def reply(llm, request=REQUEST):
+    return [part async for part in llm.stream(request)]
+
+
+async def outcome(llm):
+    return (await reply(llm))[-1]
+
+
+@pytest.mark.asyncio
+async def test_a_reply_streams_and_its_connection_is_used_again(server):
+    server.answers = [stream(*OK), stream(*OK)]
+    llm = model(server)
+    parts = await reply(llm)
+    assert "".join(part.text for part in parts if isinstance(part, TextDelta)) == "Hello"
+    assert parts[-2:] == [SegmentEnd(), parts[-1]] and parts[-1].status == "completed"
+    assert (await reply(llm))[-1].finish == "stop"
+    assert server.connections == 1
+
+
+@pytest.mark.asyncio
+async def test_what_is_sent(server):
+    server.answers = [stream(*OK), stream(event({"type": "message_stop"}))]
+    await reply(model(server))
+    await reply(model(server, "anthropic"))
+    chat, claude = (head.lower() for head in server.heads)
+    assert chat.startswith("post /v1/chat/completions ") and "authorization: bearer sk-secret" in chat
+    assert claude.startswith("post /v1/messages ") and "x-api-key: sk-secret" in claude
+    assert all("x-extra: extra-value" in head for head in (chat, claude)) and "anthropic-version: 2023-06-01" in claude
+    assert server.bodies[0]["messages"][1] == {"role": "user", "content": "go"}
+
+
+@pytest.mark.asyncio
+async def test_the_other_dialect_streams_too(server):
+    events = [
+        {"type": "message_start", "message": {"id": "1", "usage": {"input_tokens": 7}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "S"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t", "name": "f"}},
+        {"type": "content_block_stop", "index": 1},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 3}},
+        {"type": "message_stop"},
+    ]
+    server.answers = [stream(*map(event, events))]
+    parts = await reply(model(server, "anthropic"))
+    assert [part for part in parts if not isinstance(part, Outcome | ThinkingDelta)] == [
+        SegmentEnd(None, {"anthropic": {"signature": "S"}}),
+        CallBegin(0, "f", "t"),
+        SegmentEnd(0),
+    ]
+    assert (parts[-1].finish, parts[-1].usage.total) == ("tool_calls", 10)
+
+
+FAILURES = {
+    "refused": (plain(503, b'{"error": {"message": "busy"}}', "retry-after: 2\r\n"), "timeout", "busy"),
+    "dropped": ([None], "timeout", "broke"),
+    "cut": ([*stream(OK[0], end=b""), None], "timeout", "broke"),
+    "not HTTP": ([b"hello there\r\n\r\n", None], "timeout", "broke"),
+    "no end mark": (stream(OK[0]), "malformed", "ended before"),
+    "nothing": (stream(), "malformed", "ended before"),
+    "an event that is no JSON": (stream(event(b"{oops")), "malformed", "not JSON"),
+    "a web page": (plain(200, b"<html>hi</html>"), "malformed", "web page"),
+    "a bad key": (plain(401, b'{"error": "wrong key sk-secret of extra-value"}'), "auth", "wrong key *** of ***"),
+    "an error in the stream": (stream(event({"error": {"message": "x", "type": "overloaded_error"}})), "timeout", "x"),
+}  # fmt: skip
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize("api", ["openai-chat", "anthropic"])
+async def test_failures_are_outcomes(server, name, api):
+    answer, status, words = FAILURES[name]
+    server.answers = [answer]
+    ended = await outcome(model(server, api))
+    assert ended.status == status and words in ended.message
+    assert ended.retry_after_ms == (2_000 if name == "refused" else None)
+
+
+@pytest.mark.asyncio
+async def test_nobody_listening_is_a_timeout(server):
+    ended = await outcome(build(Endpoint("p", "openai-chat", "http://127.0.0.1:1/v1", "m")))
+    assert ended.status == "timeout" and ended.message.startswith("cannot connect")
+
+
+@pytest.mark.asyncio
+async def test_what_cannot_be_sent_is_permanent_and_quotes_nothing(server):
+    ended = await outcome(model(server, api_key="sk-\nsecret"))
+    assert ended.permanent and ended.status == "failed" and "secret" not in ended.message
+
+
+@pytest.mark.asyncio
+async def test_a_whole_answer_in_json_is_read(server):
+    whole = {"choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}
+    server.answers = [plain(200, json.dumps(whole).encode(), "content-type: application/json\r\n")]
+    assert [part for part in await reply(model(server)) if isinstance(part, TextDelta)] == [TextDelta("Hi")]
+
+
+@pytest.mark.asyncio
+async def test_a_compressed_stream_is_read(server):
+    body = gzip.compress(b"".join(OK))
+    server.answers = [plain(200, body, "content-encoding: gzip\r\n")]
+    assert (await outcome(model(server))).status == "completed"
+
+
+@pytest.mark.asyncio
+async def test_silence_is_a_timeout(server):
+    server.answers = [[*stream(OK[0], end=b""), HANG], [HANG]]
+    llm = model(server, request_timeout_s=0.05)
+    parts = await reply(llm)
+    assert parts[0] == TextDelta("Hel") and parts[-1].status == "timeout"
+    assert (await outcome(llm)).message.startswith("no answer in time")
+
+
+@pytest.mark.asyncio
+async def test_pings_do_not_count_as_content(server, monkeypatch):
+    answer = [HEAD, *[chunk(b": ping\n\n")] * 3, HANG]
+    server.answers = [answer]
+    clock = iter(range(0, 10_000, 100))
+    monkeypatch.setattr(exchange, "_now_s", lambda: next(clock))
+    ended = await outcome(model(server, content_timeout_s=150))
+    assert (ended.status, ended.message) == ("timeout", "connected, but no content in time")
+
+
+@pytest.mark.asyncio
+async def test_a_finished_reply_does_not_wait_for_a_server_that_never_closes(server, monkeypatch):
+    monkeypatch.setattr(exchange, "_GRACE_S", 0.01)
+    server.answers = [[*stream(*OK[:3], end=b""), HANG]]
+    assert (await outcome(model(server))).finish == "stop"
+
+
+@pytest.mark.asyncio
+async def test_closing_lets_go_of_the_connection_at_once(server):
+    server.answers = [[*stream(OK[0], end=b""), HANG]]
+    async with aclosing(model(server).stream(REQUEST)) as parts:
+        assert await anext(parts) == TextDelta("Hel")
+    await asyncio.wait_for(server.gone.wait(), 5)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("answer", [[HANG], [*stream(OK[0], end=b""), HANG]], ids=["before the answer", "inside it"])
+async def test_cancelling_lets_go_of_the_connection_at_once(server, answer):
+    server.answers = [answer]
+    task = asyncio.ensure_future(reply(model(server)))
+    await server.asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.wait_for(server.gone.wait(), 5)
+
+
+def refusal(message, param=None):
+    return plain(400, json.dumps({"error": {"message": message, "param": param, "code": "unsupported_value"}}).encode())
+
+
+@pytest.mark.asyncio
+async def test_a_refused_switch_is_lowered_once_and_remembered(server, caplog):
+    caplog.set_level(logging.INFO)
+    server.answers = [
+        refusal("Unrecognized request argument: stream_options"),
+        refusal("Unsupported value: 'high'", "reasoning_effort"),
+        stream(*OK),
+        stream(*OK),
+    ]
+    llm = model(server)
+    assert (await outcome(llm)).status == "completed"
+    assert (await outcome(llm)).status == "completed"
+    assert [body.get("reasoning_effort") for body in server.bodies] == ["high", "high", "medium", "medium"]
+    assert ["stream_options" in body for body in server.bodies] == [True, False, False, False]
+    assert [r.message for r in caplog.records if r.name == exchange.__name__] == [
+        "p/m refuses stream_options: sent again without it",
+        "p/m refuses reasoning_effort: sent again without it",
+    ]
+
+
+@pytest.mark.asyncio
+async def test_a_refusal_that_names_no_switch_is_not_sent_again(server):
+    server.answers = [refusal("no good")]
+    assert (await outcome(model(server))).permanent and len(server.bodies) == 1
+
+
+@pytest.mark.asyncio
+async def test_a_signature_that_is_not_taken_again_costs_the_earlier_thinking_once(server):
+    message = "messages.1.content.0: Invalid `signature` in `thinking` block"
+    done = [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "ok"}},
+        {"type": "message_stop"},
+    ]
+    server.answers = [refusal(message), stream(*map(event, done)), refusal(message), refusal(message)]
+    llm = model(server, "anthropic")
+    assert (await outcome(llm)).status == "completed"
+    assert (await outcome(llm)).status == "failed" and len(server.bodies) == 4
+
+
+@pytest.mark.asyncio
+async def test_a_reply_has_one_outcome_and_it_is_last(server):
+    server.answers = [stream(*OK, *OK)]
+    parts = await reply(model(server))
+    assert [isinstance(part, Outcome) for part in parts] == [False] * (len(parts) - 1) + [True]
