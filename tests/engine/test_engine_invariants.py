@@ -1,0 +1,183 @@
+"""What holds whatever a model, its tools, a person and a connection do: each rule a property on one generator."""
+
+import gc
+import weakref
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from agent_lsp.engine.ports import Decision, TextDelta
+from agent_lsp.messages.content import PARTIAL_TYPES, Text
+from agent_lsp.providers.scripted import Called, Said, fail, finish, text, thinking, torn
+from tests.engine import scenarios as rules
+from tests.engine.harness import Rig, virtual, work
+from tests.engine.scenarios import Scenario, check_all, cut, scenarios, told
+
+holds = settings(deadline=None, max_examples=80, suppress_health_check=list(HealthCheck))
+
+
+@holds
+@given(scenarios())
+def test_every_committed_call_has_exactly_one_output_before_anything_else(scenario):
+    rules.check_every_committed_call_is_answered(told(scenario))
+
+
+@holds
+@given(scenarios())
+def test_streaming_discipline_holds_on_every_path(scenario):
+    rules.check_streaming_discipline(told(scenario))
+
+
+@holds
+@given(scenarios())
+def test_a_decision_stands_between_a_call_and_its_output(scenario):
+    rules.check_a_decision_stands_between_call_and_output(told(scenario))
+
+
+@holds
+@given(scenarios())
+def test_the_trace_has_the_order_of_the_stream(scenario):
+    rules.check_the_trace_has_the_order_of_the_stream(told(scenario))
+
+
+@holds
+@given(scenarios())
+def test_completed_means_committed(scenario):
+    rules.check_completed_means_committed(told(scenario))
+
+
+@holds
+@given(scenarios())
+def test_no_message_follows_an_abort(scenario):
+    rules.check_no_message_follows_an_abort(told(scenario))
+
+
+@holds
+@given(scenarios())
+def test_the_context_rebuilt_from_the_trace_is_the_live_one(scenario):
+    rules.check_the_trace_rebuilds_the_context(told(scenario))
+
+
+@holds
+@given(scenarios())
+def test_each_request_extends_the_one_before(scenario):
+    rules.check_each_request_extends_the_one_before(told(scenario))
+
+
+@holds
+@given(scenarios())
+def test_the_same_bytes_and_results_give_the_same_stream(scenario):
+    assert told(scenario).payloads == told(scenario).payloads
+
+
+@holds
+@given(scenarios())
+def test_aborts_and_closes_return_in_time_and_leave_no_task(scenario):
+    rules.check_everything_returns_in_time(told(scenario))
+
+
+# --- every point of one rich conversation ---
+
+FIRST = (
+    thinking("h", "m"),
+    text("I ", "look"),
+    Called("work", ('{"say": ["1", "2"],', ' "gap": 0.5}'), "a"),
+    Called("work", ('{"stubborn": 1, "then": 2}',), "b"),
+    Called("work", ("{}",), "c"),
+    Called("nope", ("{}",), "a"),
+    text("so"),
+)
+RICH = Scenario(
+    replies=(
+        (text("half"), Called("work", ('{"then": 3}',), "a"), torn("other", '{"x', "t"), fail("timeout", "cut")),
+        FIRST,
+        (Called("work", ("{}",), "d"), torn("other", '{"y', "u"), finish("length")),
+        (text("the", " end"),),
+    ),
+    gap_s=0.25,
+    answers=(("c", Decision("deny", "user")),),
+    delays=(("b", 1.0),),
+)
+
+
+def test_every_rule_holds_when_nothing_goes_wrong():
+    story = told(RICH)
+    check_all(story)
+    assert [one.status for one in story.results] == ["completed"] * 3 and len(story.messages) > 80
+
+
+def test_every_rule_holds_with_an_abort_at_every_message():
+    for place in range(len(told(RICH).messages)):
+        check_all(told(Scenario(**{**vars_of(RICH), "abort_at": place})))
+
+
+def test_every_rule_holds_with_an_abort_at_every_moment():
+    for moment in range(80):
+        check_all(told(Scenario(**{**vars_of(RICH), "abort_at_s": moment / 8})))
+
+
+def test_every_rule_holds_with_steering_at_every_message_and_none_is_lost():
+    for place in range(len(told(RICH).messages)):
+        story = told(Scenario(**{**vars_of(RICH), "steer_at": (place,)}))
+        check_all(story)
+        delivered = sum(isinstance(one, Text) and "user_steering" in one.text for one in story.payloads)
+        assert delivered == 1
+
+
+@pytest.mark.parametrize("status", ["timeout", "malformed", "failed", "auth"])
+def test_every_rule_holds_with_a_fault_at_every_part(status):
+    for parts in range(sum(len(piece.deltas if isinstance(piece, Said) else piece.pieces) for piece in FIRST)):
+        replies = (cut(FIRST, parts, fail(status, "broken")), FIRST, *RICH.replies[2:])
+        check_all(told(Scenario(**{**vars_of(RICH), "replies": replies})))
+
+
+def test_every_rule_holds_with_a_fault_and_then_an_abort_at_every_moment():
+    for moment in range(0, 80, 3):
+        replies = (cut(FIRST, 7, fail("timeout", "broken")), FIRST)
+        check_all(told(Scenario(**{**vars_of(RICH), "replies": replies, "abort_at_s": moment / 8})))
+
+
+def vars_of(scenario):
+    return {name: getattr(scenario, name) for name in scenario.__dataclass_fields__}
+
+
+# --- memory ---
+
+
+@virtual
+async def test_nothing_of_the_fragments_is_held_after_they_were_pushed():
+    async with Rig() as rig:
+        rig.screen.keep = False
+        alive, most = weakref.WeakSet(), 0
+
+        def look(message):
+            nonlocal most
+            if isinstance(message.payload, PARTIAL_TYPES):
+                alive.add(message)
+                most = max(most, len(alive))
+
+        rig.screen.on_push.append(look)
+        rig.llm.script([Said((TextDelta("x"),) * 20_000), work("a", say=["y"] * 5000)], [text("end")])
+        await rig.run("go")
+        assert most <= 8, "a fragment lives no longer than its push"
+        gc.collect()
+        assert not alive
+
+
+@virtual
+async def test_memory_is_bounded_by_the_context_not_by_the_stream():
+    async with Rig() as rig:
+        rig.screen.keep = False
+        failed, whole = weakref.WeakSet(), []
+
+        def look(message):
+            if isinstance(message.payload, Text) and message.payload.stop_reason:
+                failed.add(message.payload)
+                whole.append(message.payload.text)
+
+        rig.screen.on_push.append(look)
+        rig.llm.script(*[[text("long " * 1000), fail("timeout")]] * 5, [text("ok")])
+        await rig.run("go")
+        gc.collect()
+        assert len(whole) == 5 and not failed, "failed attempts are kept as one text of the input"
+        assert not rig.session._runtime.scope._tasks
