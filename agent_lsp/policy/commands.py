@@ -48,6 +48,7 @@ _NEEDS_LOOK: Final = re.compile(
 )
 _SAFE_DEVICE: Final = re.compile(r"/dev/(?:null|stdout|stderr|stdin|tty)(?![\w/])")
 _DEEPEST: Final = 12
+_MOST_SCRIPTS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,7 @@ class _Inspection:
         self._variables = os.environ if policy.variables is None else policy.variables
         self._protected = Protected(map(str, homes))
         self._why: str | None = None
+        self._scripts = 0
 
     def why(self, line: str, cwd: str | None, depth: int) -> str | None:
         from agent_lsp.policy.shell_walk import read
@@ -120,7 +122,12 @@ class _Inspection:
 
     def _reread(self, text: str, around: Command, depth: int) -> list[Command]:
         """Looks at a script inside the line; its own verdict is kept, so it has no commands to hand on."""
-        if text.strip() and depth < _DEEPEST and self._why is None:
+        if not text.strip() or self._why is not None:
+            return []
+        self._scripts += 1
+        if depth >= _DEEPEST or self._scripts > _MOST_SCRIPTS:
+            self._why = "it is too convoluted to be checked"
+        else:
             self._why = why_forbidden_on_windows(text) or self.why(text, around.cwd, depth + 1)
         return []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -51,14 +51,25 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-def tree(line: str) -> Node:
-    """The syntax tree of the line."""
-    return _parser().parse(line.encode("utf-8", "replace")).root_node
+# The grammar's scanner looks characters up in a table of the C library and reads past its end for wide ones: it gets
+# a stand-in, byte for byte, that is as ordinary to a shell.
+_SHOWN_TO_GRAMMAR: Final = bytes(code if 0 < code < 0x80 else ord(".") for code in range(256))
 
 
-def source(node: Node) -> str:
-    """The text of a node."""
-    return (node.text or b"").decode("utf-8", "replace")
+class Tree:
+    """The syntax tree of a line, and the texts of its nodes."""
+
+    def __init__(self, line: str) -> None:
+        self._bytes = line.encode("utf-8", "replace")
+        self.root = _parser().parse(self._bytes.translate(_SHOWN_TO_GRAMMAR)).root_node
+
+    def text(self, node: Node) -> str:
+        """What stands in the line where the node is."""
+        return self.between(node.start_byte, node.end_byte)
+
+    def between(self, start: int, end: int) -> str:
+        """What stands between two byte offsets."""
+        return self._bytes[start:end].decode("utf-8", "replace")
 
 
 def descendants(node: Node, *kinds: str) -> list[Node]:

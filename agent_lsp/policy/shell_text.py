@@ -15,6 +15,7 @@ UNKNOWN = "\ufffd"
 MOST = 64
 """So many spellings of one word are looked at; a line that makes more is hiding nothing by accident."""
 
+_LONGEST = 200_000
 _SPECIAL = " \t\n~*?[]{},!$`'\"\\=:"
 _HIDE = {ord(char): 0xE000 + ord(char) for char in _SPECIAL}
 _SHOW = {hidden: char for char, hidden in _HIDE.items()}
@@ -142,5 +143,10 @@ def combined(parts: Iterable[list[str]]) -> list[str]:
     """Every way to put one choice of each part together, at most `MOST`."""
     whole = [""]
     for choices in parts:
-        whole = [start + end for start in whole for end in choices][:MOST]
+        whole = [bounded(start + end) for start in whole for end in choices[:MOST]][:MOST]
     return whole
+
+
+def bounded(text: str) -> str:
+    """The text, or `UNKNOWN` for one that has grown too long (a variable doubled over and over)."""
+    return text if len(text) <= _LONGEST else UNKNOWN

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agent_lsp.policy import shell_text as text
-from agent_lsp.policy.shell import Command, Script, Surroundings, descendants, source, tree
+from agent_lsp.policy.shell import Command, Script, Surroundings, Tree, descendants
 from agent_lsp.policy.shell_output import output
 from agent_lsp.policy.shell_text import MOST, UNKNOWN
 from agent_lsp.policy.shell_words import DEEPEST, Scope, TooDeep, Words
@@ -16,22 +16,27 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _WRITING = frozenset((">", ">>", ">|", "&>", "&>>", "<>"))
+_LONGEST = 100_000  # characters; a longer line is only read roughly
 # What can set a variable in ways that are not followed here.
 _SETTERS = frozenset((".", "source", "read", "eval", "mapfile", "readarray", "getopts", "printf"))
 
 
 def read(line: str, surroundings: Surroundings) -> Script:
     """Every simple command in the line, in the order they stand: those in substitutions, functions and branches too."""
-    root = tree(line)
-    walker = _Walker(Scope.at_start(surroundings))
-    walker.script.broken = root.has_error
-    try:
-        walker.walk(root, 0)
-    except TooDeep:
-        walker.script.broken = True
-    if walker.script.broken:
-        _guess(line, Scope.at_start(surroundings), walker.script)
-    return walker.script
+    if len(line) > _LONGEST:
+        script = Script(broken=True)
+    else:
+        tree = Tree(line)
+        walker = _Walker(tree, Scope.at_start(surroundings))
+        script = walker.script
+        script.broken = tree.root.has_error
+        try:
+            walker.walk(tree.root, 0)
+        except TooDeep:
+            script.broken = True
+    if script.broken:
+        _guess(line, Scope.at_start(surroundings), script)
+    return script
 
 
 def _guess(line: str, scope: Scope, script: Script) -> None:
@@ -45,10 +50,11 @@ def _guess(line: str, scope: Scope, script: Script) -> None:
 
 
 class _Walker:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, tree: Tree, scope: Scope) -> None:
         self.script = Script()
+        self._tree = tree
         self._scope = scope
-        self._words = Words(scope, self._inside)
+        self._words = Words(tree, scope, self._inside)
 
     def _inside(self, node: Node, depth: int) -> list[Command]:
         before = len(self.script.commands)
@@ -152,7 +158,7 @@ class _Walker:
     def _heredoc(self, node: Node, depth: int) -> str:
         for child in node.named_children:
             self.walk(child, depth + 1)
-        return text.filled_in(source(node), self._scope.variables)
+        return text.filled_in(self._tree.text(node), self._scope.variables)
 
     def _file_redirect(self, node: Node, depth: int) -> None:
         operators = {child.type for child in node.children if not child.is_named}
@@ -165,9 +171,9 @@ class _Walker:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is None or body is None:
             return
-        own = source(name)
-        calls = [one for one in descendants(body, "command_name") if source(one) == own]
-        piped = any(source(one) in ("|", "|&", "&") for one in descendants(body, "|", "|&", "&"))
+        own = self._tree.text(name)
+        calls = [one for one in descendants(body, "command_name") if self._tree.text(one) == own]
+        piped = any(self._tree.text(one) in ("|", "|&", "&") for one in descendants(body, "|", "|&", "&"))
         if piped and calls:
             self.script.bombs.append(own)
         kept = self._scope.cwd, dict(self._scope.variables)
@@ -178,7 +184,7 @@ class _Walker:
         variable = node.child_by_field_name("variable")
         values = [word for one in node.children_by_field_name("value") for word in self._words.read(one, depth)]
         if variable is not None:
-            self._scope.variables[source(variable)] = tuple(values[:MOST]) or (UNKNOWN,)
+            self._scope.variables[self._tree.text(variable)] = tuple(values[:MOST]) or (UNKNOWN,)
         body = node.child_by_field_name("body")
         for child in [body] if body else []:
             self.walk(child, depth + 1)
@@ -189,7 +195,7 @@ class _Walker:
             return
         values = [""] if value is None else self._words.spellings(value, depth)
         values = [text.shown(text.tilde(one, self._scope.home, self._scope.variables)) for one in values]
-        known = source(name).split("[", 1)[0]
-        if "+=" in source(node)[: len(source(name)) + 2]:
-            values = [old + new for old in self._scope.lookup(known) or ("",) for new in values][:MOST]
+        known = self._tree.text(name).split("[", 1)[0]
+        if "+=" in self._tree.text(node)[: len(self._tree.text(name)) + 2]:
+            values = [text.bounded(old + new) for old in self._scope.lookup(known) or ("",) for new in values][:MOST]
         self._scope.variables[known] = tuple(values)

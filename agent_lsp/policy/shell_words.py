@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_lsp.policy import shell_text as text
-from agent_lsp.policy.shell import Command, Surroundings, source
+from agent_lsp.policy.shell import Command, Surroundings, Tree
 from agent_lsp.policy.shell_output import output
 from agent_lsp.policy.shell_text import MOST, UNKNOWN
 
@@ -49,7 +49,8 @@ class Scope:
 class Words:
     """Reads words in a scope. `run_inside` walks a substitution and returns the commands in it."""
 
-    def __init__(self, scope: Scope, run_inside: Callable[[Node, int], list[Command]]) -> None:
+    def __init__(self, tree: Tree, scope: Scope, run_inside: Callable[[Node, int], list[Command]]) -> None:
+        self._tree = tree
         self.scope = scope
         self._run_inside = run_inside
 
@@ -71,11 +72,11 @@ class Words:
             case "concatenation":
                 return self._pieces(node, depth, quoted=False)
             case "raw_string":
-                return [text.hidden(source(node)[1:-1])]
+                return [text.hidden(self._tree.text(node)[1:-1])]
             case "ansi_c_string":
-                return [text.hidden(text.ansi(source(node)[2:-1]))]
+                return [text.hidden(text.ansi(self._tree.text(node)[2:-1]))]
             case "simple_expansion":
-                return list(self.scope.lookup(source(node)[1:])) or [""]
+                return list(self.scope.lookup(self._tree.text(node)[1:])) or [""]
             case "expansion":
                 return self._expansion(node, depth)
             case "command_substitution":
@@ -87,35 +88,34 @@ class Words:
             case "arithmetic_expansion":
                 return [UNKNOWN]
             case _:
-                return [text.unescaped(source(node))]
+                return [text.unescaped(self._tree.text(node))]
 
     def _pieces(self, node: Node, depth: int, *, quoted: bool) -> list[str]:
         """A word of several parts; the text between the parts belongs to it as well."""
-        raw, start, end = node.text or b"", node.start_byte, node.end_byte
+        start, end = node.start_byte, node.end_byte
         if quoted:
-            start, end = start + raw.index(b'"') + 1, end - 1
+            start, end = start + self._tree.text(node).index('"') + 1, end - 1
         literal = text.in_double_quotes if quoted else text.unescaped
         parts: list[list[str]] = []
         at = start
         for child in node.named_children:
             if child.start_byte < at:
                 continue
-            gap = raw[at - node.start_byte : child.start_byte - node.start_byte]
-            parts.append([literal(gap.decode("utf-8", "replace"))])
+            parts.append([literal(self._tree.between(at, child.start_byte))])
             if child.type == "string_content":
-                parts.append([literal(source(child))])
+                parts.append([literal(self._tree.text(child))])
             else:
                 found = self.spellings(child, depth + 1)
                 parts.append([text.hidden(one) for one in found] if quoted else found)
             at = child.end_byte
-        parts.append([literal(raw[at - node.start_byte : end - node.start_byte].decode("utf-8", "replace"))])
+        parts.append([literal(self._tree.between(at, end))])
         return text.combined(parts)
 
     def _expansion(self, node: Node, depth: int) -> list[str]:
         for child in node.named_children:
             if child.type in ("command_substitution", "process_substitution"):
                 self._substitution(child, depth)
-        inside = source(node)[2:-1]
+        inside = self._tree.text(node)[2:-1]
         name = inside.split("[", 1)[0] if "[" in inside else inside
         found = re.match(r"\w+", name)
         values = self.scope.lookup(found[0]) if found else (UNKNOWN,)

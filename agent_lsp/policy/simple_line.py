@@ -10,7 +10,10 @@ from agent_lsp.policy import shell_text
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from agent_lsp.policy.shell import Tree
+
 _BARE: Final = re.compile(r"[ \t]*[A-Za-z0-9_\-./:@%+,][A-Za-z0-9_\-./:=@%+, \t]*\Z", re.ASCII)
+_LONGEST: Final = 10_000
 _RESERVED: Final = frozenset(
     (
         *("if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "select", "in"),
@@ -40,30 +43,28 @@ def simple_words(line: str) -> tuple[str, ...] | None:
     if _BARE.match(line):
         words = tuple(line.split())
         return None if words[0] in _RESERVED or "=" in words[0] else words
-    if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", line):
+    if len(line) > _LONGEST or re.search(r"[\x00-\x08\x0b-\x1f\x7f]", line):
         return None
-    from agent_lsp.policy.shell import tree
+    from agent_lsp.policy.shell import Tree
 
-    root = tree(line)
-    if root.has_error or len(root.children) != 1 or root.children[0].type != "command":
+    tree = Tree(line)
+    if tree.root.has_error or len(tree.root.children) != 1 or tree.root.children[0].type != "command":
         return None
-    words = [_literal(child) for child in root.children[0].children]
+    words = [_literal(tree, child) for child in tree.root.children[0].children]
     found = tuple(word for word in words if word is not None)
     return found if found and len(found) == len(words) and found[0] and found[0] not in _RESERVED else None
 
 
-def _literal(node: Node) -> str | None:
+def _literal(tree: Tree, node: Node) -> str | None:
     """The node as plain text, None if it is anything more."""
-    from agent_lsp.policy.shell import source
-
-    raw = source(node)
+    raw = tree.text(node)
     match node.type:
         case "command_name":
-            return _literal(node.children[0]) if len(node.children) == 1 else None
+            return _literal(tree, node.children[0]) if len(node.children) == 1 else None
         case "concatenation":
-            parts = [_literal(child) for child in node.children]
+            parts = [_literal(tree, child) for child in node.children]
             whole = "".join(part for part in parts if part is not None)
-            touching = sum(len(child.text or b"") for child in node.children) == len(node.text or b"")
+            touching = "".join(map(tree.text, node.children)) == raw
             return whole if touching and None not in parts else None
         case "raw_string":
             return raw[1:-1]

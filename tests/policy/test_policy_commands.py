@@ -246,6 +246,20 @@ def test_a_monstrous_line_is_no_exception(line):
     POLICY.is_simple(line)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["X=aa;" + "X=$X$X;" * 64 + "rm $X", "eval eval " * 500 + "rm", "$(" * 99 + ")" * 99, "sh -c 'sh -c x;' ;" * 999],
+)
+def test_a_line_that_grows_when_it_is_read_is_bounded(line):
+    POLICY.forbids(line, CWD)
+
+
+@pytest.mark.parametrize("line", ["{\U000c055e\u02a7", "é {ü日本,😀} && rm -rf ~", "rm -rf ~ # \U0010ffff{\ufffd"])
+def test_characters_that_the_grammars_scanner_cannot_take_are_kept_from_it(line):
+    assert bool(POLICY.forbids(line, CWD)) == ("rm" in line)
+    assert POLICY.first_words("touch 'ünï 日本'") == ("touch", "ünï 日本")
+
+
 def test_a_monstrous_line_hides_nothing_in_front_of_it():
     assert POLICY.forbids("rm -rf ~; " + "(" * 5000, CWD)
 
@@ -282,7 +296,7 @@ import sys
 from pathlib import Path
 from agent_lsp.policy.commands import CommandPolicy
 policy = CommandPolicy(deny=("git push",))
-for line in ("npm test", "git commit -m 'fix bug'", "cargo build && cargo test", "ls -la > out.txt", "make 2>/dev/null"):
+for line in ("npm test", "git commit -m 'fix bug'", "cargo build && cargo test", "ls > out.txt", "make 2>/dev/null"):
     assert policy.forbids(line, Path("/x")) is None
 assert policy.first_words("npm test -- --watch") == ("npm", "test")
 assert not [name for name in sys.modules if name.startswith("tree_sitter")]
@@ -290,8 +304,10 @@ assert not [name for name in sys.modules if name.startswith("tree_sitter")]
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
-_WHOLE = "rm r m -rf ~ / sh -c echo x = sudo /dev/ sda mkfs dd of= env ./ ( ) ! 2>&1 eval C: /s rd > ; && | #".split()
-PIECES = st.sampled_from([*_WHOLE, "'", '"', "\\", "\n", " "])
+_WHOLE = """
+rm r m -rf ~ / sh -c echo x = sudo /dev/ sda mkfs dd of= env ./ ( ) ! 2>&1 eval C: /s rd > ; && | #
+"""
+PIECES = st.sampled_from([*_WHOLE.split(), "'", '"', "\\", "\n", " "])
 
 
 @settings(deadline=None, max_examples=600)
