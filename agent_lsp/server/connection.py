@@ -85,6 +85,8 @@ class Connection:
 
     def received(self, data: bytes) -> None:
         """Bytes have come; `b""` is their end."""
+        if self.ended.done():
+            return
         if data:
             self.greeted.decoder.feed(data)
             self._pump()
@@ -249,7 +251,8 @@ class Connection:
         if isinstance(request_id, str | int | float):
             call = self._calls.get((type(request_id), request_id))
             if call is not None:
-                call.cancel()
+                with self._answering(call):
+                    call.cancel()
 
     def _notification(self, method: str, params: dict[str, Any] | None, service: Service) -> None:
         observer = service.notifications.get(method)

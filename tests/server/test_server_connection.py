@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
@@ -384,6 +386,19 @@ async def test_a_cancel_that_fits_nothing_is_ignored(params):
 
 
 @pytest.mark.asyncio
+async def test_a_cancel_that_fails_is_an_internal_error_and_what_follows_is_served(caplog):
+    def handler(params: Nothing, call: Call) -> Any:
+        call.on_cancel(lambda: 1 // 0)
+        return asyncio.Future() if call.id == 1 else "served"
+
+    async with connected(serving(handler)) as peer:
+        peer.send(DO, cancel(), {**DO, "id": 2})
+        assert (await peer.error())["code"] == -32603
+        assert (await peer.answer(2))["result"] == "served"
+    assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.asyncio
 async def test_a_handler_whose_inner_task_was_cancelled_is_still_answered():
     async def fail() -> None:
         inner = asyncio.get_running_loop().create_future()
@@ -574,3 +589,45 @@ async def test_a_task_of_the_application_ends_with_the_connection():
         peer.connection.spawn(forever())
         await asyncio.sleep(0)
     assert ended.is_set()
+
+
+# --- a hostile wire ---------------------------------------------------------------------------------------------------
+
+FIELDS = {
+    "jsonrpc": st.sampled_from(["2.0", "1.0", 2]),
+    "id": st.one_of(st.none(), st.booleans(), st.integers(0, 3), st.floats(), st.text(max_size=1), st.just([])),
+    "method": st.sampled_from(["do", "wait", "$/cancelRequest", "initialize", "no/such", "", 3, None]),
+    "params": st.one_of(
+        st.none(), st.lists(st.none()), st.fixed_dictionaries({}, optional={"id": st.integers(0, 3), "x": st.text()})
+    ),
+    "result": st.none(),
+    "error": st.one_of(st.none(), st.dictionaries(st.text(max_size=3), st.none())),
+}
+MESSAGES = st.fixed_dictionaries({}, optional=FIELDS).map(lambda message: json.dumps(message).encode())
+BLOCKS = st.one_of(
+    MESSAGES.map(frame), MESSAGES, st.binary(max_size=40), st.binary(max_size=40).map(frame), st.just(b"\r\n\r\n")
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(BLOCKS, max_size=15), st.integers(1, 50))
+def test_nothing_that_comes_ends_the_server_or_is_answered_twice(blocks: list[bytes], size: int) -> None:
+    asyncio.run(_survives(b"".join(blocks), size))
+
+
+async def _survives(data: bytes, size: int) -> None:
+    async def wait() -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    methods = {"do": Method(Nothing, lambda params, call: "done"), "wait": Method(Nothing, lambda params, call: wait())}
+    asked: list[str] = []
+    async with connected(Service(methods)) as peer:
+        for start in range(0, len(data), size):
+            peer.connection.received(data[start : start + size])
+        peer.connection.received(b"\r\n\r\n")
+        peer.send({"id": "skipped", "method": "do"}, {"id": "last", "method": "do"})
+        assert (await peer.answer("last"))["result"] == "done"
+        asked = [m["id"] for m in peer.said if m.get("id") in ("last", "skipped")]
+    assert len(asked) == len(set(asked))
+    assert all("method" not in m and (("error" in m) != ("result" in m)) for m in peer.transport.said)

@@ -201,6 +201,14 @@ def test_a_client_that_no_longer_reads_is_the_end(start):
     assert process.wait(10) == 1
 
 
+def test_a_client_that_reads_nothing_holds_up_no_end(start):
+    process, line = start()
+    line.initialize()
+    line.send(*({"id": id, "method": "echo", "params": {"text": "x" * 1_000_000}} for id in range(3)))
+    line.send({"id": "bye", "method": "shutdown"}, {"method": "exit"})
+    assert process.wait(6) == 0
+
+
 def test_a_dead_parent_is_an_exit(start):
     process, line = start()
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as parent:
