@@ -11,6 +11,7 @@ from typing import Any
 from agent_lsp.engine.ports import Request
 from agent_lsp.messages.content import Content, Text, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ToolSpec
+from agent_lsp.providers.failure import one_line
 from agent_lsp.providers.shape import as_dict
 
 INTRODUCTION = (
@@ -69,14 +70,15 @@ class Reply:
     calls: tuple[Call, ...] = ()
 
 
+Step = tuple[ToolCall, ToolCallOutput | None]
+
+
 @dataclass(slots=True)
 class Task:
     """What a person asked for last, and what was done about it since."""
 
     prompt: str = ""
-    steps: list[tuple[ToolCall, ToolCallOutput | None]] = field(
-        default_factory=list[tuple[ToolCall, ToolCallOutput | None]]
-    )
+    steps: list[Step] = field(default_factory=list[Step])
 
     def output(self, name: str) -> str | None:
         """The output of the first call of a tool, None if it was not called."""
@@ -153,8 +155,7 @@ def _next_calls(task: Task, tools: _Toolbox) -> Iterator[Call]:
     """The first step that has not been taken; each is taken once, whatever came of it."""
     taken = {call.name for call, _ in task.steps}
     for steps in (_change, _look, _create, _run):
-        new = [call for call in steps(task, tools) if call.name not in taken]
-        if new:
+        if new := [call for call in steps(task, tools) if call.name not in taken]:
             yield from new
             return
 
@@ -198,8 +199,7 @@ def _create(task: Task, tools: _Toolbox) -> Iterator[Call]:
 
 
 def _run(task: Task, tools: _Toolbox) -> Iterator[Call]:
-    wanted = _COMMAND.search(task.prompt) or _RUN.search(task.prompt)
-    if wanted:
+    if wanted := _COMMAND.search(task.prompt) or _RUN.search(task.prompt):
         yield from tools.call("exec_command", cmd=wanted[1], description="asked for in the prompt")
 
 
@@ -292,8 +292,8 @@ def _summary(said: Iterable[Content]) -> str:
 
 
 def _title(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    words = re.findall(r"[\w'’.-]+", lines[-1]) if lines else []
+    lines = text.strip().splitlines() or [""]
+    words = re.findall(r"[\w'’.-]+", lines[-1])
     return " ".join(words[:_TITLE_WORDS]).strip(".") or "Rehearsal"
 
 
@@ -302,5 +302,4 @@ def _quoted(text: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    line = text.strip().split("\n", 1)[0]
-    return line if len(line) <= 120 else line[:119] + "…"
+    return one_line(text.strip().split("\n", 1)[0], ())
