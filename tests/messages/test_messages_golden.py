@@ -1,4 +1,4 @@
-"""The examples that all readers of the protocol share: `golden/<payload type>.json`, an array of one envelope a line."""
+"""The examples that all readers of the protocol share: `golden/<payload type>.json`, an array, one envelope a line."""
 
 import json
 from pathlib import Path
