@@ -41,7 +41,17 @@ def main(kit: Path) -> int:
     os.environ["AGENT_LSP_CMD"] = str(Path(sys.prefix) / "bin" / "agent-lsp")
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     modules = [str(kit / f"{module}.py") for module in entries("kit-modules")]
-    options = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, f"--rootdir={kit}", "--timeout=120"]
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:asyncio",
+        "-c",
+        os.devnull,
+        f"--rootdir={kit}",
+        "--timeout=120",
+    ]
     return pytest.main([*options, *modules], plugins=[OpenCases(entries("kit-deselect"))])
 
 
