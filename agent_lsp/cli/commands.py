@@ -14,7 +14,7 @@ from agent_lsp import __version__
 from agent_lsp.cli.client import ServerError
 from agent_lsp.cli.conversation import ALLOW_ALL, NOBODY_TO_ASK, Answerer, Job, run
 from agent_lsp.cli.demo import demo
-from agent_lsp.cli.inspection import doctor, schema
+from agent_lsp.cli.inspection import doctor, schema, trust
 from agent_lsp.cli.palette import palette_for
 from agent_lsp.cli.render import Renderer
 from agent_lsp.cli.status import EXIT_STATUS, EXPLAINED, USAGE, of_error
@@ -39,6 +39,7 @@ class Given(argparse.Namespace):
     config: Path | None
     data_dir: Path | None
     yes: bool
+    remove: bool
     json: bool
 
 
@@ -63,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"agent-lsp {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_run, _add_demo, _add_doctor, _add_schema):
+    for add in (_add_run, _add_demo, _add_doctor, _add_schema, _add_trust):
         add(commands.add_parser)
     return top
 
@@ -119,6 +120,22 @@ def _add_schema(add: Add) -> None:
     command.add_argument("of", choices=["config"], help="the TOML file")
     command.add_argument("--camel", action="store_true", help="with the names that JSON clients use")
     command.set_defaults(carry_out=_schema)
+
+
+def _add_trust(add: Add) -> None:
+    command = add(
+        "trust",
+        help="read the settings that a project brings",
+        description="Has the settings in a project's .agent-lsp folder count, as far as they widen nothing."
+        " An editor that says itself whether it trusts a folder needs none of this.",
+    )
+    command.add_argument("workspace", type=Path, metavar="PATH", help="the project's folder; not those below it")
+    command.add_argument("--remove", action="store_true", help="take the trust back")
+    command.set_defaults(carry_out=_trust)
+
+
+def _trust(arguments: Given) -> int:
+    return trust(arguments.workspace, remove=arguments.remove)
 
 
 def _demo(_: Given) -> int:

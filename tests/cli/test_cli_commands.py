@@ -147,3 +147,27 @@ def test_a_configuration_that_cannot_be_read_ends_with_2(tmp_path, monkeypatch, 
 
     assert main(["doctor"]) == 2
     assert "config.toml" in capsys.readouterr().err
+
+
+def test_trust_is_given_shown_by_doctor_and_taken_back(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("AGENT_LSP_DATA_DIR", str(tmp_path / "data"))
+    workspace = tmp_path / "project"
+    workspace.mkdir()
+
+    def said(*argv: str) -> str:
+        assert main([*argv]) == 0
+        return capsys.readouterr().out
+
+    assert "is trusted" in said("trust", str(workspace))
+    assert f"{workspace}" in said("doctor", "--workspace", str(workspace))
+    assert "not trusted" not in said("doctor", "--workspace", str(workspace))
+    assert "no longer" in said("trust", str(workspace), "--remove")
+    assert "was not" in said("trust", str(workspace), "--remove")
+    assert "not trusted" in said("doctor", "--workspace", str(workspace))
+
+
+def test_a_folder_that_does_not_exist_cannot_be_trusted(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("AGENT_LSP_DATA_DIR", str(tmp_path / "data"))
+
+    assert main(["trust", str(tmp_path / "none")]) == 2
+    assert "none: No such file" in capsys.readouterr().err
