@@ -138,12 +138,12 @@ class FdTransport:
         del self._buffer[: self._try(self._buffer)]
         if self._broken:
             return
+        if self._paused and len(self._buffer) <= _BUFFERED_BYTES:
+            self._paused = False
+            self._receiver.writable()  # may write more, before anybody takes the buffer for empty
         if not self._buffer:
             self._loop.remove_writer(self._write_fd)
             self._emptied.set()
-        if self._paused and len(self._buffer) <= _BUFFERED_BYTES:
-            self._paused = False
-            self._receiver.writable()
 
     def _try(self, data: bytes | bytearray) -> int:
         """Writes; how many bytes were taken. A broken connection is reported once the caller has returned."""

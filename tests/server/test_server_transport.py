@@ -60,6 +60,28 @@ async def test_a_slow_peer_pauses_it_and_gets_everything_in_order(ends):
 
 
 @pytest.mark.asyncio
+async def test_what_waited_above_is_sent_before_it_closes(ends):
+    fd, theirs = ends
+    above = [bytes([65 + number]) * 150_000 for number in range(20)]
+    expected = b"".join(above)
+
+    class Queue(Receiver):
+        def writable(self) -> None:
+            while above and not transport.paused:
+                transport.write(above.pop(0))
+
+    queue = Queue()
+    transport = FdTransport(fd, fd, queue)
+    queue.writable()
+    closing = asyncio.ensure_future(transport.close(5))
+    loop, got = asyncio.get_running_loop(), b""
+    while data := await loop.sock_recv(theirs, 1_000_000):
+        got += data
+    await closing
+    assert got == expected
+
+
+@pytest.mark.asyncio
 async def test_closing_does_not_wait_for_a_peer_that_never_reads(ends):
     fd, theirs = ends
     transport = FdTransport(fd, fd, Receiver())
