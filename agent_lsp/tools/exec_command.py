@@ -10,7 +10,7 @@ from agent_lsp.policy.access import Access, CommandPreview, Preview
 from agent_lsp.tools.arguments import Arguments, PathText
 from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.tool import End, Spec, failed
-from agent_lsp.tools.workspace import Workspace
+from agent_lsp.tools.workspace import Workspace, is_folder
 
 _YIELD_MS = 60_000
 
@@ -64,7 +64,7 @@ class ExecCommand:
     async def run(self, args: ExecCommandArgs) -> AsyncGenerator[str | End, None]:
         """Runs it; cancelled before it is in the background, it ends the command."""
         folder = self._folder(args)
-        if not folder.is_dir():
+        if not is_folder(folder):
             yield failed(f"[spawn error: there is no directory {self._workspace.display(folder)}]")
             return
         has_input = args.run_in_background or args.yield_time_ms is not None

@@ -14,7 +14,7 @@ from agent_lsp.tools.arguments import Arguments, PathText
 from agent_lsp.tools.globs import Globs, compile_glob
 from agent_lsp.tools.tool import End, Spec, failed
 from agent_lsp.tools.walk import Entry, walk
-from agent_lsp.tools.workspace import Workspace
+from agent_lsp.tools.workspace import Workspace, is_folder, is_there
 
 _MOST_ENTRIES = 1_000
 _MOST_CHARACTERS = 15_000  # below the limit of outputs, so that the advice to narrow it down is seen
@@ -62,9 +62,9 @@ class ListFiles:
     async def run(self, args: ListFilesArgs) -> AsyncGenerator[str | End, None]:
         """Gives the list, or says why there is none."""
         folder = self._workspace.locate(args.path)
-        if not folder.exists():
+        if not is_there(folder):
             yield failed(await asyncio.to_thread(self._workspace.advice_on_missing, folder))
-        elif not folder.is_dir():
+        elif not is_folder(folder):
             yield failed(f"{args.path} is not a directory: read_file reads it.")
         else:
             yield await asyncio.to_thread(self._list, folder, args)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agent_lsp.tools.child import KILL_AFTER_S
 from agent_lsp.tools.command import Command
+from agent_lsp.tools.descendants import kill_marked
 from agent_lsp.tools.watchdog import Watchdog
 
 _ADDED = {
@@ -21,6 +22,7 @@ _ADDED = {
     "NO_COLOR": "1",
     "TERM": "dumb",
 }
+_MARK = "AGENT_LSP_COMMAND"
 _POLL_S = 0.01
 _PRUNE_S = 5.0
 _MOST_ENDED = 64  # ended commands of a session whose last output nobody has fetched
@@ -37,13 +39,16 @@ class Processes:
         own = os.environ if environment is None else environment
         self._environment = {name: value for name, value in own.items() if name not in scrub} | _ADDED
         self._shell = _shell(own.get("SHELL", ""))
-        self._watchdog = Watchdog()
+        self._mark = f"{_MARK}={secrets.token_hex(8)}."
+        self._watchdog = Watchdog(self._mark)
+        self._sessions = 0
         self._commands: set[Command] = set()
         self._pruning: asyncio.TimerHandle | None = None
 
     def session(self) -> Commands:
         """The commands of a new session."""
-        return Commands(self)
+        self._sessions += 1
+        return Commands(self, f"{self._mark}{self._sessions};")
 
     def shell_command(self, line: str) -> tuple[str, ...]:
         """How the user's shell is given a command line."""
@@ -55,7 +60,13 @@ class Processes:
         self._watchdog.prepare()
         process_id = f"proc-{secrets.token_hex(4)}"
         command = Command(
-            process_id, line, argv, cwd, self._environment, has_input=has_input, on_exit=commands.command_ended
+            process_id,
+            line,
+            argv,
+            cwd,
+            self._environment | {_MARK: commands.mark.partition("=")[2]},
+            has_input=has_input,
+            on_exit=commands.command_ended,
         )
         self._watchdog.guard(command.child.group)
         self._commands.add(command)
@@ -98,9 +109,10 @@ class Processes:
 class Commands:
     """The commands of one session; those in the background have a process id that a model can use."""
 
-    def __init__(self, processes: Processes) -> None:
-        self._processes = processes
+    def __init__(self, processes: Processes, mark: str) -> None:
+        self._processes, self.mark = processes, mark
         self._all: set[Command] = set()
+        self._has_started_any = False
         self._background: dict[str, Command] = {}
 
     def start(self, line: str, cwd: Path, *, has_input: bool) -> Command:
@@ -125,6 +137,7 @@ class Commands:
         self._all = {one for one in self._all if not (one.child.is_gone and one.child.is_at_end)}
         command = self._processes.start(self, line, argv, cwd, has_input=has_input)
         self._all.add(command)
+        self._has_started_any = True
         return command
 
     def keep(self, command: Command) -> None:
@@ -159,8 +172,10 @@ class Commands:
         )
 
     async def close(self) -> None:
-        """Ends all commands of the session and what is left of their groups, within 3 s."""
+        """Ends all commands of the session with everything they have started, daemons too (Linux), within 3 s."""
         await self._processes.end(self._all)
+        if self._has_started_any:
+            await asyncio.to_thread(kill_marked, self.mark)
         self._all, self._background = set(), {}
 
 

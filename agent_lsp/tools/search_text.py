@@ -19,7 +19,7 @@ from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.searching import Hit, Query, by_python, by_ripgrep, find_ripgrep
 from agent_lsp.tools.tool import End, Spec, failed
 from agent_lsp.tools.walk import walk
-from agent_lsp.tools.workspace import Workspace
+from agent_lsp.tools.workspace import Workspace, is_there
 
 _MOST_HITS = 500
 _MOST_FILES = 100_000
@@ -70,7 +70,7 @@ class SearchText:
     async def run(self, args: SearchTextArgs) -> AsyncGenerator[str | End, None]:
         """Gives the lines, or says why there are none."""
         path = self._workspace.locate(args.path)
-        if not path.exists():
+        if not is_there(path):
             yield failed(await asyncio.to_thread(self._workspace.advice_on_missing, path))
             return
         try:

@@ -1,8 +1,4 @@
-"""A process of its own that ends our commands when we no longer can: a killed server closes the pipe it listens to.
-
-A command that makes itself a daemon (forks twice into a session of its own) is found neither by its group nor by its
-parent, and lives on.
-"""
+"""A process of its own that ends our commands when we no longer can: a killed server closes the pipe it listens to."""
 
 from __future__ import annotations
 
@@ -15,9 +11,13 @@ _END_S = 2.0
 
 
 class Watchdog:
-    """Holds the write end of the pipe. Starts with the first group, and again if something has killed it."""
+    """Holds the write end of the pipe. Starts with the first group, and again if something has killed it.
 
-    def __init__(self) -> None:
+    `mark` is what the environment of every command holds.
+    """
+
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
         self._process: subprocess.Popen[bytes] | None = None
         self._groups: set[int] = set()
 
@@ -27,7 +27,7 @@ class Watchdog:
             return
         self._forget()
         self._process = subprocess.Popen(
-            ["/bin/sh", str(_SCRIPT)],
+            ["/bin/sh", str(_SCRIPT), self._mark],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

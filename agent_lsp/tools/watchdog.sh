@@ -1,5 +1,6 @@
-# Outlives the server: told of process groups on standard input ("+ GROUP", "- GROUP"), it kills those that are left when the
-# pipe closes, which a server that is killed cannot prevent. Builtins only: nothing is forked, so nothing can fail to start.
+# Outlives the server and ends its commands when it no longer can: standard input closes when the server dies, however it dies.
+# It is told of process groups ("+ GROUP", "- GROUP"); $1 is what the environment of every command holds, which also finds those
+# that were started in the last moment and those that left their group (Linux).
 trap '' INT TERM HUP QUIT USR1 USR2 TSTP ALRM
 
 groups=' '
@@ -10,24 +11,13 @@ while read -r sign group; do
   esac
 done
 
-# Members of the groups, and their descendants that moved to a group of their own (Linux only).
-table=
-for stat in /proc/[0-9]*/stat; do
-  { read -r line <"$stat"; } 2>/dev/null || continue
-  pid=${line%% *}
-  set -- ${line##*) }
-  table="$table $pid:$2:$3"
-done
-doomed=' '
-found=yes
-while [ "$found" ]; do
-  found=
-  for entry in $table; do
-    pid=${entry%%:*} group=${entry##*:} parent=${entry#*:} parent=${parent%:*}
-    case $doomed in *" $pid "*) continue ;; esac
-    case $groups$doomed in *" $group "* | *" $parent "*) doomed="$doomed$pid " found=yes ;; esac
+for group in $groups; do kill -KILL -"$group" 2>/dev/null; done
+
+for round in 1 2 3 4 5; do
+  marked=$(PATH=/usr/bin:/bin grep -l -s -a -F -e "$1" /proc/[0-9]*/environ 2>/dev/null)
+  [ "$marked" ] || break
+  for path in $marked; do
+    path=${path#/proc/}
+    kill -KILL "${path%/environ}" 2>/dev/null
   done
 done
-
-for group in $groups; do kill -KILL -"$group" 2>/dev/null; done
-for pid in $doomed; do kill -KILL "$pid" 2>/dev/null; done

@@ -35,7 +35,7 @@ class Workspace:
         """What to say of a path that is not there: the nearest names, or how far the path does exist."""
         if near := self._nearest(path):
             return f"No such file: {self.display(path)}. Did you mean {' or '.join(map(self.display, near))}?"
-        there = next((one for one in path.parents if one.is_dir()), None)
+        there = next((one for one in path.parents if is_folder(one)), None)
         if there is None or there == path.parent:
             return f"No such file: {self.display(path)}."
         return f"No such file: {self.display(path)}. {self.display(there)} exists, but nothing of that name in it."
@@ -72,3 +72,13 @@ def _names(folder: Path) -> list[str]:
     except OSError:
         return []
     return names
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is anything; False for paths that cannot be."""
+    return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises for a name that is too long
+
+
+def is_folder(path: Path) -> bool:
+    """Whether it is a folder; False for paths that cannot be."""
+    return os.path.isdir(path)  # noqa: PTH112
