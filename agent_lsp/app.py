@@ -45,6 +45,7 @@ from agent_lsp.trace.writer import TraceWriter
 
 _log = logging.getLogger(__name__)
 _WARNING = 2  # MessageType
+_BUILT_IN_KEYS = tuple(name for names in builtin.KEY_VARIABLES.values() for name in names)
 
 
 class LazyLLM:
@@ -86,7 +87,7 @@ class App:
         if spec.mode == "loop":
             raise InvalidParams("invalid params: mode", [("mode", "the mode 'loop' is not available")])
         profile = self._profile(spec.agent)
-        model = self.model(spec.model or profile.model or self._default_model())
+        model = self.model(spec.model if spec.model is not None else profile.model or self._default_model())
         toolset = self._toolset(session_id, spec.workspace)
         if profile.tools is not None:
             toolset.keep(profile.tools)
@@ -236,15 +237,16 @@ def _workspace(uri: str | None) -> Path:
 
 def _key_variables(providers: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
     """The environment variables that hold keys of providers."""
+    built_in = (name for names in builtin.KEY_VARIABLES.values() for name in names)
     named = (settings.get("api_key_env") for settings in providers.values())
-    return frozenset((*builtin.KEY_VARIABLES, *(name for name in named if name)))
+    return frozenset((*built_in, *(name for name in named if name)))
 
 
 def _secrets(providers: Mapping[str, Mapping[str, Any]], environ: Mapping[str, str]) -> frozenset[str]:
     """Every credential there is: they are masked in whatever a tool says."""
     keys = [catalog.credential(name, settings, environ) for name, settings in providers.items()]
     headers: list[str] = [value for settings in providers.values() for value in settings.get("headers", {}).values()]
-    inherited = [environ.get(name) for name in builtin.KEY_VARIABLES]
+    inherited = map(environ.get, _key_variables(providers))
     return frozenset(value for value in (*keys, *headers, *inherited) if value)
 
 

@@ -56,24 +56,19 @@ def options(model, tmp_path):
     }
 
 
-@pytest.fixture(params=sorted(WAYS))
-def way(request):
-    """Every way of starting the server."""
-    return WAYS[request.param]
-
-
 @pytest_asyncio.fixture
 async def launch(workspace, environ):
     """launch(way="stdio", *arguments, **variables) → a server that ends with the test."""
     servers = []
 
-    async def start(*arguments, way=WAYS["stdio"], **variables):
-        servers.append(await way(workspace, environ | variables, *arguments))
+    async def start(*arguments, way="stdio", **variables):
+        servers.append(await WAYS[way](workspace, environ | variables, *arguments))
         return servers[-1]
 
     yield start
     for server in servers:
         await server.end()
+        await server.status()
 
 
 @pytest_asyncio.fixture
@@ -94,8 +89,10 @@ async def connect(launch):
 async def greet(connect, options):
     """greet(changed_option=…) → a peer after the handshake, as a plugin would be."""
 
-    async def start(*, agent=EVERYTHING, capabilities=None, arguments=(), params=None, **changed):
-        peer = await connect(*arguments)
+    async def start(
+        *arguments, agent=EVERYTHING, capabilities=None, params=None, way="stdio", variables=None, **changed
+    ):
+        peer = await connect(*arguments, way=way, **(variables or {}))
         await peer.initialize(options | changed, agent, capabilities, **(params or {}))
         return peer
 

@@ -7,9 +7,9 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 AGENT_LSP = Path(sys.executable).with_name("agent-lsp")
-LIMIT_BYTES = 64 * 2**20
 
 
 class Server:
@@ -38,6 +38,16 @@ class Server:
             await asyncio.wait_for(self._said_more.wait(), 10)
         return found
 
+    def joined(self, streams):
+        """The server, once there is a connection to it. What it said until then is no complaint."""
+        self.reader, self.writer = streams
+        self.errors.clear()
+        return self
+
+    async def gone(self, within_s=10):
+        """Waits for its end, though its output may not have been read."""
+        await asyncio.wait_for(self._listener, within_s)
+
     async def status(self, within_s=10):
         """Its exit status, once it has ended, with everything that it wrote on stderr."""
         status = await asyncio.wait_for(self.process.wait(), within_s)
@@ -46,27 +56,59 @@ class Server:
 
     async def end(self):
         """Ends it and everything it has started, whatever state it is in."""
-        self.writer.close()
+        if self.writer:
+            self.writer.close()
         if self.process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-        await self.status()
+        await self.gone()
 
 
 async def over_stdio(cwd, environ, *arguments):
     """The usual way."""
-    process = await asyncio.create_subprocess_exec(
+    return Server(await _started(cwd, environ, arguments, asyncio.subprocess.PIPE))
+
+
+async def over_tcp(cwd, environ, *arguments):
+    """A port of its own on loopback, and the token that is made for it."""
+    server = Server(await _started(cwd, environ, ("--tcp", "127.0.0.1:0", *arguments)))
+    said = await server.said(rb"port (\d+); token: (\S+)\n")
+    server.token = said[2].decode()
+    return server.joined(await asyncio.open_connection("127.0.0.1", int(said[1])))
+
+
+async def over_a_pipe(cwd, environ, *arguments):
+    """A Unix socket at which the server waits."""
+    with TemporaryDirectory() as folder:  # the path of a socket has to be short
+        path = f"{folder}/agent"
+        server = Server(await _started(cwd, environ, ("--pipe", path, *arguments)))
+        await server.said(rb"listening at .*\n")
+        return server.joined(await asyncio.open_unix_connection(path))
+
+
+async def over_an_editors_pipe(cwd, environ, *arguments):
+    """A Unix socket at which the editor waits."""
+    joined = asyncio.get_running_loop().create_future()
+    with TemporaryDirectory() as folder:
+        path = f"{folder}/editor"
+        listener = await asyncio.start_unix_server(lambda *streams: joined.set_result(streams), path)
+        server = Server(await _started(cwd, environ, ("--pipe", path, *arguments)))
+        streams = await asyncio.wait_for(joined, 10)
+        listener.close()
+        return server.joined(streams)
+
+
+async def _started(cwd, environ, arguments, streams=asyncio.subprocess.DEVNULL):
+    return await asyncio.create_subprocess_exec(
         AGENT_LSP,
         *arguments,
         cwd=cwd,
         env=environ,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
+        stdin=streams,
+        stdout=streams,
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,
-        limit=LIMIT_BYTES,
     )
-    return Server(process)
 
 
-WAYS = {"stdio": over_stdio}
+WAYS = {"stdio": over_stdio, "tcp": over_tcp, "pipe": over_a_pipe, "editors-pipe": over_an_editors_pipe}

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CUT = object()
+STALLED_S = 0.5
 _USAGE = (100, 10)
 _call_numbers = itertools.count(1)
 
@@ -29,6 +30,19 @@ class Use:
     name: str
     arguments: str
     id: str
+
+
+@dataclass(frozen=True)
+class Flood:
+    """`count` times the same piece of text; `stalled` is set when nobody has taken any of it for a while."""
+
+    piece: str
+    count: int
+    stalled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def text(self):
+        return self.piece * self.count
 
 
 @dataclass(frozen=True)
@@ -158,11 +172,18 @@ async def _stream(writer, turn, dialect):
             continue
         for event in dialect.step(step):
             _chunk(writer, event)
-            await writer.drain()
+            await _drained(writer, step)
     for event in dialect.end():
         _chunk(writer, event)
     writer.write(b"0\r\n\r\n")
     await writer.drain()
+
+
+async def _drained(writer, step):
+    draining = asyncio.ensure_future(writer.drain())
+    if isinstance(step, Flood) and not (await asyncio.wait([draining], timeout=STALLED_S))[0]:
+        step.stalled.set()
+    await draining
 
 
 def _chunk(writer, event):
@@ -182,6 +203,9 @@ class _Chat:
         yield self._delta({"role": "assistant", "content": ""})
 
     def step(self, step):
+        if isinstance(step, Flood):
+            yield from itertools.repeat(self._delta({"content": step.piece}), step.count)
+            return
         if isinstance(step, Say):
             name = "content" if step.kind == "text" else "reasoning_content"
             yield from (self._delta({name: piece}) for piece in step.pieces)

@@ -144,13 +144,20 @@ class Peer:
         """Waits for the end of what the server says."""
         await asyncio.wait_for(self._reading, WITHIN_S)
 
-    async def end(self):
+    async def hang_up(self):
+        """Hears nothing any more; what comes is thrown away, to the end."""
         self._reading.cancel()
-        for task in self._answering:
-            task.cancel()
         with suppress(asyncio.CancelledError):
             await self._reading
+        with suppress(ConnectionError):
+            while await self.server.reader.read(2**20):
+                pass
+
+    async def end(self):
+        for task in self._answering:
+            task.cancel()
         await self.server.end()
+        await self.hang_up()
 
     async def _read(self):
         try:
