@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-THINKING_LEVELS = ("none", "low", "medium", "high", "xhigh", "max")
-REHEARSAL = "rehearsal"
+from agent_lsp.config.builtin import KEY_VARIABLES, LOCAL_PORTS, REHEARSAL
 
 Providers = Mapping[str, Mapping[str, Any]]
 """The `providers` table of the configuration, merged, keys in snake_case."""
@@ -42,7 +41,7 @@ class BuiltIn:
 
 
 def _hosted(name: str, api: str, base_url: str, default_model: str, models: Mapping[str, Model]) -> BuiltIn:
-    return BuiltIn(api, base_url, (f"{name}_API_KEY",), f"{name}_BASE_URL", default_model, models)
+    return BuiltIn(api, base_url, KEY_VARIABLES[name], f"{name.upper()}_BASE_URL", default_model, models)
 
 
 _CLAUDE = Model(200_000, 64_000, vision=True)
@@ -51,7 +50,7 @@ _GPT_OSS = Model(131_072)
 
 BUILT_IN: Mapping[str, BuiltIn] = {
     "anthropic": _hosted(
-        "ANTHROPIC",
+        "anthropic",
         "anthropic",
         "https://api.anthropic.com",
         "claude-sonnet-5",
@@ -63,88 +62,84 @@ BUILT_IN: Mapping[str, BuiltIn] = {
         },
     ),
     "openai": _hosted(
-        "OPENAI",
+        "openai",
         "openai-chat",
         "https://api.openai.com/v1",
         "gpt-5.1",
         {"gpt-5.1": _GPT, "gpt-5": _GPT, "gpt-5-mini": _GPT, "gpt-4.1": Model(1_047_576, 32_768, vision=True)},
     ),
-    "gemini": BuiltIn(
+    "gemini": _hosted(
+        "gemini",
         "openai-chat",
         "https://generativelanguage.googleapis.com/v1beta/openai",
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        "GEMINI_BASE_URL",
         "gemini-2.5-pro",
         {name: Model(1_048_576, 65_536, vision=True) for name in ("gemini-2.5-pro", "gemini-2.5-flash")},
     ),
     "openrouter": _hosted(
-        "OPENROUTER",
+        "openrouter",
         "openai-chat",
         "https://openrouter.ai/api/v1",
         "anthropic/claude-sonnet-4.5",
         {"anthropic/claude-sonnet-4.5": Model(200_000, vision=True), "openai/gpt-oss-120b": _GPT_OSS},
     ),
     "deepseek": _hosted(
-        "DEEPSEEK",
+        "deepseek",
         "openai-chat",
         "https://api.deepseek.com",
         "deepseek-chat",
         {"deepseek-chat": Model(128_000, 8_192), "deepseek-reasoner": Model(128_000, 64_000)},
     ),
     "mistral": _hosted(
-        "MISTRAL",
+        "mistral",
         "openai-chat",
         "https://api.mistral.ai/v1",
         "mistral-large-latest",
         {"mistral-large-latest": Model(128_000), "mistral-small-latest": Model(128_000, vision=True)},
     ),
     "groq": _hosted(
-        "GROQ",
+        "groq",
         "openai-chat",
         "https://api.groq.com/openai/v1",
         "openai/gpt-oss-120b",
         {"openai/gpt-oss-120b": _GPT_OSS, "openai/gpt-oss-20b": _GPT_OSS},
     ),
     "xai": _hosted(
-        "XAI",
+        "xai",
         "openai-chat",
         "https://api.x.ai/v1",
         "grok-code-fast-1",
         {"grok-code-fast-1": Model(256_000), "grok-4": Model(256_000, vision=True)},
     ),
-    "zai": _hosted("ZAI", "openai-chat", "https://api.z.ai/api/paas/v4", "glm-4.7", {"glm-4.7": Model(200_000)}),
+    "zai": _hosted("zai", "openai-chat", "https://api.z.ai/api/paas/v4", "glm-4.7", {"glm-4.7": Model(200_000)}),
     "moonshot": _hosted(
-        "MOONSHOT",
+        "moonshot",
         "openai-chat",
         "https://api.moonshot.ai/v1",
         "kimi-k2.5",
         {"kimi-k2.5": Model(262_144, vision=True)},
     ),
     "together": _hosted(
-        "TOGETHER",
+        "together",
         "openai-chat",
         "https://api.together.xyz/v1",
         "openai/gpt-oss-120b",
         {"openai/gpt-oss-120b": _GPT_OSS},
     ),
     "fireworks": _hosted(
-        "FIREWORKS",
+        "fireworks",
         "openai-chat",
         "https://api.fireworks.ai/inference/v1",
         "accounts/fireworks/models/gpt-oss-120b",
         {"accounts/fireworks/models/gpt-oss-120b": _GPT_OSS},
     ),
     "cerebras": _hosted(
-        "CEREBRAS", "openai-chat", "https://api.cerebras.ai/v1", "gpt-oss-120b", {"gpt-oss-120b": _GPT_OSS}
+        "cerebras", "openai-chat", "https://api.cerebras.ai/v1", "gpt-oss-120b", {"gpt-oss-120b": _GPT_OSS}
     ),
 }
 """Hosted providers, in the order in which a key makes one the default."""
 
 LOCAL: Mapping[str, BuiltIn] = {
-    "ollama": BuiltIn("openai-chat", "http://127.0.0.1:11434/v1"),
-    "lmstudio": BuiltIn("openai-chat", "http://127.0.0.1:1234/v1"),
-    "llamacpp": BuiltIn("openai-chat", "http://127.0.0.1:8080/v1"),
-    "vllm": BuiltIn("openai-chat", "http://127.0.0.1:8000/v1"),
+    name: BuiltIn("openai-chat", f"http://127.0.0.1:{port}/v1") for name, port in LOCAL_PORTS.items()
 }
 """Servers on this machine, in the order in which they are asked for their models."""
 

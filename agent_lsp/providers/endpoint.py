@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from agent_lsp.config.builtin import REHEARSAL
 from agent_lsp.errors import ModelUnavailable
 from agent_lsp.providers import catalog
 from agent_lsp.providers.catalog import BUILT_IN, KNOWN, BuiltIn, Providers
@@ -72,10 +73,10 @@ def endpoint_for(provider: str, model: str, providers: Providers, environ: Mappi
         raise ModelUnavailable(
             f"provider {provider!r} has no api", hint=f'set providers.{provider}.api, e.g. "openai-chat"'
         )
-    if provider == catalog.REHEARSAL and model != catalog.REHEARSAL:
+    if provider == REHEARSAL and model != REHEARSAL:
         raise ModelUnavailable(f"the rehearsal has no model {model!r}", hint="use rehearsal/rehearsal")
     base_url = _base_url(provider, settings, known, environ)
-    if api != catalog.REHEARSAL:
+    if api != REHEARSAL:
         _require_url(provider, base_url)
         _require_key(provider, settings, environ)
     facts = catalog.model_settings(provider, model, providers)

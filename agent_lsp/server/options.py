@@ -56,7 +56,7 @@ def _read(
         origin=merged,
         models=catalog.configured_models(providers, environ),
         default_model=catalog.default_model(merged.values.get("default_model"), providers, environ),
-        thinking_levels=catalog.THINKING_LEVELS,
+        thinking_levels=shape.THINKING_LEVELS,
         warnings=merged.warnings,
     )
 
