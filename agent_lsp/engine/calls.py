@@ -18,7 +18,7 @@ from agent_lsp.engine.runtime import Runtime
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import Partial, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ApprovalDecision
-from agent_lsp.messages.partial import Segment
+from agent_lsp.messages.partial import Segment, encodable
 
 _log = logging.getLogger(__name__)
 _DENIED_BY_USER = "Tool call denied by user."
@@ -141,7 +141,7 @@ class LiveCall:
         else:
             output = ToolCallOutput(
                 tool_call_id=self.call.tool_call_id,
-                output=result.output or markers.NO_OUTPUT,
+                output=encodable(result.output) or markers.NO_OUTPUT,
                 images=result.images,
                 stop_reason=result.stop_reason,
             )

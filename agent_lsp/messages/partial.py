@@ -49,6 +49,7 @@ class Segment:
     def delta(self, piece: str) -> None:
         """Streams one piece; an empty one is nothing."""
         if piece:
+            piece = encodable(piece)
             self._pieces.append(piece)
             self._emit(self._fragment("delta", piece))
 
@@ -92,6 +93,17 @@ class Segment:
                 )
             case "tool_call_output":
                 return ToolCallOutput(tool_call_id=self.call_id, output=self.body, images=images, stop_reason=stop)
+
+
+def encodable(text: str) -> str:
+    """The text with U+FFFD for every lone surrogate: no JSON can hold one, and emitting a message must not fail."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 class Undisciplined(ValueError):

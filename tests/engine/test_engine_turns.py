@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_lsp.engine.ports import EngineOptions
+from agent_lsp.engine.ports import EngineOptions, ToolResult
 from agent_lsp.messages.content import ImageUrl, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ApprovalDecision, RequestEnd, TokenCounts, TokenUsage
 from agent_lsp.providers.scripted import call, fail, finish, gate, text, thinking, torn, usage
@@ -320,6 +320,21 @@ async def test_segments_keep_the_order_of_the_provider():
             ("call", "d"),
             ("assistant", "e"),
         ]
+
+
+@pytest.mark.parametrize("pieces", [["1\ud800", ToolResult()], [ToolResult("1\udcff")]])
+@virtual
+async def test_half_a_character_of_a_model_or_a_tool_spoils_nothing(pieces, monkeypatch):
+    async def broken(plan):
+        for piece in pieces:
+            yield piece
+
+    async with Rig() as rig:
+        monkeypatch.setattr(rig.tools, "_doing", broken)
+        rig.llm.script([text("a\ud800b"), work("t")], [text("ok")])
+        assert (await rig.run("go")).text == "ok"
+        assert rig.sent()[1:] == [("assistant", "a\ufffdb"), ("call", "t"), ("output", "t", "1\ufffd")]
+        assert [one.status for one in rig.of(RequestEnd)] == ["completed", "completed"]
 
 
 @virtual

@@ -14,6 +14,7 @@ from agent_lsp.messages.content import (
     ToolCall,
     ToolCallOutput,
 )
+from agent_lsp.messages.envelope import MESSAGE, encode, envelope
 from agent_lsp.messages.partial import Aggregator, Segment, Undisciplined
 
 KINDS = ["text", "thinking", "tool_call", "tool_call_output"]
@@ -77,6 +78,19 @@ def test_what_a_late_reader_is_told_joins_to_the_same(kind, pieces):
     at = len(said)
     segment.close()
     assert [one for one in map(late.apply, said[at:]) if one]
+
+
+@settings(deadline=None)
+@given(st.sampled_from(KINDS), st.lists(st.text(st.characters(codec=None), max_size=4), max_size=4))
+def test_a_segment_can_always_be_written(kind, pieces):
+    said, joined = [], Aggregator()
+    segment = Segment(said.append, kind, name="n", call_id="i")
+    for piece in pieces:
+        segment.delta(piece)
+    segment.close()
+    for one in said:
+        joined.apply(MESSAGE.validate_json(encode(envelope(one))).payload)
+    assert not joined.open
 
 
 def test_a_segment_closes_with_what_belongs_to_its_kind():
