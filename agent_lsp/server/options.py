@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from agent_lsp.config import layers, shape
+from agent_lsp.config import layers, places, shape
 from agent_lsp.errors import ConfigError, InvalidParams
 from agent_lsp.providers import catalog
 from agent_lsp.server.handshake import ClientInfo, Configuration, Configure
 
-IsTrusted = Callable[[str, str], bool]
-"""Whether the person said (data directory, workspace) that the workspace is trusted."""
 
-
-def configure(
-    arguments: Mapping[str, Any], environ: Mapping[str, str] = os.environ, is_trusted: IsTrusted | None = None
-) -> Configure:
+def configure(arguments: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Configure:
     """How a handshake reads the configuration: `arguments` are the settings of the command line."""
 
     def read(client: ClientInfo) -> Configuration:
         options = client.options
         if options is not None and not isinstance(options, dict):
             raise InvalidParams("invalid params", [("initializationOptions.agent", "should be an object")])
-        return _read(client, cast("dict[str, Any]", options or {}), arguments, environ, is_trusted)
+        return _read(client, cast("dict[str, Any]", options or {}), arguments, environ)
 
     return read
 
@@ -35,7 +30,6 @@ def _read(
     options: dict[str, Any],
     arguments: Mapping[str, Any],
     environ: Mapping[str, str],
-    is_trusted: IsTrusted | None,
 ) -> Configuration:
     workspace = path_of(client.workspace) if client.workspace else None
 
@@ -44,8 +38,8 @@ def _read(
 
     try:
         merged = merge(client.workspace_trusted is True)
-        if workspace is not None and client.workspace_trusted is None and is_trusted is not None:
-            merged = merge(True) if is_trusted(merged.data_dir, workspace) else merged
+        if workspace is not None and client.workspace_trusted is None and _is_trusted(workspace, merged.data_dir):
+            merged = merge(True)
     except ConfigError as error:
         raise InvalidParams(error.message, [(error.key or error.source, error.message)]) from error
     if not shape.fits(merged.values):
@@ -59,6 +53,17 @@ def _read(
         thinking_levels=shape.THINKING_LEVELS,
         warnings=merged.warnings,
     )
+
+
+def _is_trusted(workspace: str, data_dir: str) -> bool:
+    """Whether the person has said so on the command line. Looked up only where there is something to trust."""
+    if not os.path.lexists(places.project_file(workspace)):
+        return False
+    from pathlib import Path
+
+    from agent_lsp.policy.trust import Trust
+
+    return Trust(Path(data_dir)).is_trusted(Path(workspace))
 
 
 def _validate(merged: layers.Merged) -> None:

@@ -13,6 +13,7 @@ from lsprotocol.converters import get_converter
 from pygls.capabilities import ServerCapabilitiesBuilder
 
 from agent_lsp.errors import InvalidParams
+from agent_lsp.policy.trust import Trust
 from agent_lsp.server.framing import frame
 from agent_lsp.server.handshake import ClientInfo, Configuration, Handshake, initialize_result
 from agent_lsp.server.options import configure, path_of
@@ -331,8 +332,8 @@ def test_a_project_counts_only_when_it_is_trusted(tmp_path):
     (folder / "config.toml").write_text("max_turns = 3\n")
     assert "max_turns" not in read(tmp_path, {}).values
     assert read(tmp_path, {}, said={"workspaceTrusted": True}).values["max_turns"] == 3
-    environ = {"HOME": str(tmp_path)}
-    client = ClientInfo({"rootUri": (tmp_path / "project").as_uri()})
-    assert configure({}, environ, lambda data_dir, workspace: True)(client).values["max_turns"] == 3
-    refused = ClientInfo({**client.params, "capabilities": {"experimental": {"agent": {"workspaceTrusted": False}}}})
-    assert "max_turns" not in configure({}, environ, lambda data_dir, workspace: True)(refused).values
+    Trust(tmp_path / "data").add(tmp_path / "project")
+    assert read(tmp_path, {"dataDir": str(tmp_path / "data")}).values["max_turns"] == 3
+    assert "max_turns" not in read(tmp_path, {"dataDir": str(tmp_path / "other")}).values
+    refused = read(tmp_path, {"dataDir": str(tmp_path / "data")}, said={"workspaceTrusted": False})
+    assert "max_turns" not in refused.values
