@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from agent_lsp.engine.carry_over import is_paired
 from agent_lsp.errors import InvalidParams
-from agent_lsp.messages.content import CONTENT_TYPES, Content
+from agent_lsp.messages.content import CONTENT_TYPES, Content, ToolCall
 from agent_lsp.messages.envelope import MESSAGE, Message, encode, envelope
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub, Served, refuse
@@ -22,6 +22,7 @@ from agent_lsp.trace.history import Page
 def read_seed(given: list[dict[str, Any]]) -> tuple[Content, ...]:
     """The messages of an `initialHistory`. Raises InvalidParams naming the index of what does not fit."""
     seed: list[Content] = []
+    call_ids: set[str] = set()
     for index, raw in enumerate(given):
         field = f"initialHistory[{index}]"
         try:
@@ -30,6 +31,10 @@ def read_seed(given: list[dict[str, Any]]) -> tuple[Content, ...]:
             raise refuse(field, f"is no message: {error.errors()[0]['msg']}") from None
         if not isinstance(payload, CONTENT_TYPES):
             raise refuse(field, f"a {payload.type} cannot be in a history")
+        if isinstance(payload, ToolCall):
+            if payload.tool_call_id in call_ids:
+                raise refuse(field, f"the tool_call_id {payload.tool_call_id!r} is used twice")
+            call_ids.add(payload.tool_call_id)
         seed.append(payload)
     if not is_paired(seed):
         raise InvalidParams(
