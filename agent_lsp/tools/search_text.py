@@ -18,7 +18,7 @@ from agent_lsp.tools.globs import Globs, compile_glob
 from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.searching import Hit, Query, by_python, by_ripgrep, find_ripgrep
 from agent_lsp.tools.tool import End, Spec, failed
-from agent_lsp.tools.walk import walk
+from agent_lsp.tools.walk import repository_of, walk
 from agent_lsp.tools.workspace import Workspace, is_there
 
 _MOST_HITS = 500
@@ -85,7 +85,8 @@ class SearchText:
         query = Query(args.pattern, args.context, _MOST_HITS + 1)
         unsaved = self._unsaved_below(path, fits)
         if (ripgrep := find_ripgrep()) is not None:
-            hits = await by_ripgrep(ripgrep, query, path, args.glob, self._commands)
+            in_repository = repository_of(self._workspace.root) is not None
+            hits = await by_ripgrep(ripgrep, query, path, args.glob, self._commands, in_repository=in_repository)
             if hits is not None:
                 texts = await by_python(query, (), unsaved, self._commands) if unsaved else []
                 saved = [hit for hit in hits if hit.path not in unsaved and not self._is_denied(Path(hit.path))]

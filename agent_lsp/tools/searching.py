@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_lsp.tools.processes import Commands
+from agent_lsp.tools.workspace import is_folder
 
 _WORKER = Path(__file__).with_name("search_worker.py")
 _LONGEST_LINE = 500
@@ -63,12 +64,15 @@ async def by_python(query: Query, files: Sequence[str], texts: Mapping[str, str]
     return [Hit(*json.loads(line)) for line in lines.splitlines()]
 
 
-async def by_ripgrep(rg: str, query: Query, path: Path, glob: str | None, commands: Commands) -> list[Hit] | None:
+async def by_ripgrep(
+    rg: str, query: Query, path: Path, glob: str | None, commands: Commands, *, in_repository: bool
+) -> list[Hit] | None:
     """Hits below the path, by path and line; None if ripgrep cannot read the pattern."""
-    argv = [rg, "--json", "--no-config", "--no-require-git", "--hidden", "--crlf", "--sort=path", "--no-messages"]
+    argv = [rg, "--json", "--no-config", "--hidden", "--crlf", "--sort=path", "--no-messages"]
+    argv += [] if in_repository else ["--no-require-git", "--no-ignore-parent"]
     argv += ["--no-ignore-global", "--no-ignore-exclude", "--no-ignore-dot", f"--context={query.context}"]
     argv += ["--glob=!.git", *([f"--glob={glob}"] if glob else []), f"--regexp={query.pattern}", "--", str(path)]
-    lines, code = await commands.capture(argv, Path("/"), "")
+    lines, code = await commands.capture(argv, path if is_folder(path) else path.parent, "")
     if code == _NOT_UNDERSTOOD and '"type":"match"' not in lines:
         return None
     return _read_events(lines, query.most)

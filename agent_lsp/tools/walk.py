@@ -45,9 +45,12 @@ class _Ignoring:
         return False
 
 
-def walk(start: Path, top: Path, is_denied: Callable[[Path], bool], depth: int | None = None) -> Iterator[Entry]:
-    """What is below `start`, the nearer first, in the order of names. `.gitignore` files from `top` on count."""
-    ahead = deque([(str(start), "", _inherited(start, top), 1)])
+def walk(start: Path, root: Path, is_denied: Callable[[Path], bool], depth: int | None = None) -> Iterator[Entry]:
+    """What is below `start`, the nearer first, in the order of names.
+
+    The `.gitignore` files of the repository that `root` is in count, or those from `root` on if it is in none.
+    """
+    ahead = deque([(str(start), "", _inherited(start, repository_of(root) or root), 1)])
     while ahead:
         folder, prefix, above, level = ahead.popleft()
         ignoring = _with_file_of(folder, above)
@@ -59,6 +62,11 @@ def walk(start: Path, top: Path, is_denied: Callable[[Path], bool], depth: int |
             yield _entry(entry, prefix, level, is_folder=is_folder)
             if is_folder and (depth is None or level < depth):
                 ahead.append((path, f"{prefix}{entry.name}/", ignoring, level + 1))
+
+
+def repository_of(root: Path) -> Path | None:
+    """The folder of the git repository that `root` is in, if it is in one."""
+    return next((one for one in (root, *root.parents) if os.path.lexists(one / ".git")), None)
 
 
 def _sorted_entries(folder: str) -> list[os.DirEntry[str]]:

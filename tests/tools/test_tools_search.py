@@ -164,7 +164,15 @@ async def test_ripgreps_events_are_read_and_binary_files_dropped(session, tmp_pa
     fake.write_text("#!/bin/sh\ncat <<'EOF'\n" + "\n".join(events) + "\nEOF\n")
     fake.chmod(0o755)
     query = searching.Query("needle", 1, 10)
-    hits = await searching.by_ripgrep(str(fake), query, tmp_path, None, session.commands)
+    hits = await searching.by_ripgrep(str(fake), query, tmp_path, None, session.commands, in_repository=False)
     assert hits == [Hit("/w/a", 1, "before", False), Hit("/w/a", 2, "needle\ufffd", True)]
     fake.write_text("#!/bin/sh\nexit 2\n")
-    assert await searching.by_ripgrep(str(fake), query, tmp_path, None, session.commands) is None
+    assert await searching.by_ripgrep(str(fake), query, tmp_path, None, session.commands, in_repository=False) is None
+
+
+async def test_a_workspace_inside_a_repository_keeps_to_its_rules(session, engine):
+    (session.root.parent / ".git").mkdir()
+    (session.root.parent / ".gitignore").write_text("*.log\n/work space/top.txt\n")
+    fill(session.root, "a.log", "top.txt", "deep/top.txt")
+    assert (await session.use("list_files")).output == "deep/\nhello.txt  12\ndeep/top.txt  9"
+    assert (await session.use("search_text", pattern="needle")).output == "deep/top.txt\n     2: needle"
