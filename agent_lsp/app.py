@@ -45,7 +45,6 @@ from agent_lsp.trace.writer import TraceWriter
 
 _log = logging.getLogger(__name__)
 _WARNING = 2  # MessageType
-_BUILT_IN_KEYS = tuple(name for names in builtin.KEY_VARIABLES.values() for name in names)
 
 
 class LazyLLM:

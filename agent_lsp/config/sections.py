@@ -37,7 +37,7 @@ class Section(BaseModel):
         strict=True,
         frozen=True,
         extra="ignore",
-        use_attribute_docstrings=True,
+        defer_build=True,
         hide_input_in_errors=True,
     )
 

@@ -18,7 +18,7 @@ Fidelity = dict[str, Any]
 class Payload(BaseModel):
     """Base of every payload: frozen, unknown fields ignored (a newer writer may add some)."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 class Text(Payload):

@@ -34,7 +34,7 @@ class SessionMeta(Payload):
 
 
 class _Envelope(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     timestamp: str
     """ISO 8601, UTC, milliseconds."""
@@ -66,7 +66,9 @@ class MetaMessage(_Envelope):
 
 
 Message = ModelMessage | EventMessage | MetaMessage
-MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="type")])
+MESSAGE: TypeAdapter[Message] = TypeAdapter(
+    Annotated[Message, Field(discriminator="type")], config=ConfigDict(defer_build=True)
+)
 """Reads and writes any message: `MESSAGE.validate_json(line)`."""
 
 _MODEL_TYPES = frozenset(

@@ -17,7 +17,7 @@ CompactionMode = Literal["summarize", "discard"]
 class TokenCounts(BaseModel):
     """Tokens: input read from a cache, input not read from one, all generated ones (thinking included), their sum."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     cache_read: int = 0
     cache_write: int = 0
@@ -36,7 +36,7 @@ class TokenCounts(BaseModel):
 class ToolSpec(BaseModel):
     """A tool as the model is told of it; `parameters` is a JSON Schema object."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     name: str
     description: str
@@ -148,7 +148,7 @@ class ContextSeed(Payload):
 class McpServerResult(BaseModel):
     """How connecting one MCP server ended."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     server: str
     transport: str
@@ -201,7 +201,7 @@ class GoalFinished(Payload):
 class LoopDecision(BaseModel):
     """The decision of one step in loop mode."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     tool: str
     reason: str | None = None

@@ -5,6 +5,8 @@ For titles, previews, labels and everything printed to a terminal; messages keep
 
 from __future__ import annotations
 
+from functools import cache
+
 _CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
 _REORDERING = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 # Joiners (U+200C, U+200D) stay: scripts and emoji need them, and they cannot change the order of what is read.
@@ -19,12 +21,15 @@ def _spelled(code: int) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-_LINE = {code: _spelled(code) for code in (*_CONTROLS, *_REORDERING, *_UNSEEN, *_SURROGATES, *_TAGS)} | {
-    ord("\n"): "\\n",
-    ord("\r"): "\\r",
-    ord("\t"): "\\t",
-}
-_TEXT = {code: spelling for code, spelling in _LINE.items() if chr(code) not in "\n\t"}
+@cache
+def _line() -> dict[int, str]:
+    codes = (*_CONTROLS, *_REORDERING, *_UNSEEN, *_SURROGATES, *_TAGS)
+    return {code: _spelled(code) for code in codes} | {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
+
+
+@cache
+def _text() -> dict[int, str]:
+    return {code: spelling for code, spelling in _line().items() if chr(code) not in "\n\t"}
 
 
 def visible(text: str) -> str:
@@ -32,9 +37,9 @@ def visible(text: str) -> str:
 
     Line feeds and tabs stay. Never longer than ten times the text; the result is valid UTF-8.
     """
-    return text if text.isascii() and text.isprintable() else text.translate(_TEXT)
+    return text if text.isascii() and text.isprintable() else text.translate(_text())
 
 
 def visible_line(text: str) -> str:
     """Like `visible`, and on one line: line feeds and tabs are spelled out too."""
-    return text if text.isascii() and text.isprintable() else text.translate(_LINE)
+    return text if text.isascii() and text.isprintable() else text.translate(_line())

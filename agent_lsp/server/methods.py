@@ -16,13 +16,13 @@ from agent_lsp.policy.modes import ApprovalMode
 class Params(BaseModel):
     """Base of everything that is sent."""
 
-    model_config = ConfigDict(alias_generator=to_camel, frozen=True, extra="ignore", strict=True)
+    model_config = ConfigDict(defer_build=True, alias_generator=to_camel, frozen=True, extra="ignore", strict=True)
 
 
 class Result(BaseModel):
     """Base of everything that is answered; what is None is left out."""
 
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True)
+    model_config = ConfigDict(defer_build=True, alias_generator=to_camel, validate_by_name=True, frozen=True)
 
 
 # --- shared shapes ----------------------------------------------------------------------------------------------------

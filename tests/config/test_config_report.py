@@ -110,6 +110,19 @@ def test_the_schema_is_one_and_knows_right_from_wrong(camel):
     assert key in schema["properties"] and schema["properties"][key]["description"]
 
 
+@pytest.mark.parametrize("camel", [False, True])
+def test_every_setting_is_described(camel):
+    schema = json_schema(camel=camel)
+    tables = {"": schema, **schema["$defs"]}
+    assert len(tables) > 10
+    assert [
+        f"{table}.{name}"
+        for table, fields in tables.items()
+        for name, field in fields["properties"].items()
+        if not field.get("description")
+    ] == []
+
+
 def test_the_schema_accepts_toml_as_it_is_written():
     values = tomllib.loads('[tools]\ndeny_paths = ["*.pem"]\n[mcp_servers.x]\ncommand = "x"\nargs = ["y"]\n')
     assert jsonschema.Draft202012Validator(json_schema()).is_valid(values)

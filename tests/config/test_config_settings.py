@@ -271,16 +271,3 @@ def test_the_table_has_the_choices_of_the_model():
 @pytest.mark.parametrize("key", ["max_turns", "mcp_servers", "api_key_env", "titles", "a.b"])
 def test_the_spellings_are_each_others_inverse(key):
     assert to_snake(to_camel(key)) == key == to_snake(key)
-
-
-def everything(model: type[Section]) -> list[tuple[str, str | None]]:
-    out = []
-    for name, field in model.model_fields.items():
-        out.append((f"{model.__name__}.{name}", field.description))
-        section, _ = inner_model(field.annotation)
-        out += everything(section) if section else []
-    return out
-
-
-def test_every_setting_is_described():
-    assert [name for name, description in everything(Settings) if not description] == []
