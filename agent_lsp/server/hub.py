@@ -55,9 +55,8 @@ class Hub:
             raise LimitExceeded(
                 f"{self._max_sessions} sessions are open", hint="close one, or raise limits.maxSessions"
             )
-        if not spec.workspace.is_dir():
-            what = "is not a directory" if spec.workspace.exists() else "does not exist"
-            raise WorkspaceInvalid(f"{spec.workspace} {what}", hint="name an existing folder as workspace")
+        if problem := _not_a_folder(spec.workspace):
+            raise WorkspaceInvalid(f"{spec.workspace} {problem}", hint="name an existing folder as workspace")
         session_id = new_session_id()
         sink = StreamSink(self._connection, session_id)
         person = ClientPerson(self._connection, session_id, self._connection.greeted.client.can("approve"))
@@ -151,6 +150,14 @@ class Hub:
     def _told(self, stored: StoredSession) -> SessionInfo:
         served = self._open.get(stored.session_id)
         return info(served.session) if served else stored_info(stored)
+
+
+def _not_a_folder(path: Path) -> str | None:
+    """Why nobody can work there, None if one can."""
+    try:
+        return None if path.is_dir() else "is not a directory" if path.exists() else "does not exist"
+    except OSError as error:
+        return f"cannot be looked at: {error.strerror}"
 
 
 def _unfinished(served: Served) -> list[Ticket]:

@@ -45,7 +45,7 @@ def invalid_params(error: ValidationError, sent: Any) -> InvalidParams:
     """The wrong fields of what was sent, each named once, by the path at which the sender finds it."""
     problems: dict[str, list[str]] = {}
     for detail in error.errors(include_url=False, include_context=False):
-        said = problems.setdefault(_path(detail["loc"], sent), [])
+        said = problems.setdefault(_path(detail["loc"], sent, detail["type"] == "missing"), [])
         words = _words(detail)
         if words not in said:
             said.append(words)
@@ -56,8 +56,11 @@ def invalid_params(error: ValidationError, sent: Any) -> InvalidParams:
     return InvalidParams(f"invalid params: {first}", errors)
 
 
-def _path(location: Sequence[int | str], sent: Any) -> str:
-    """Follows a pydantic location through what was sent: names of union branches and validators are no part of it."""
+def _path(location: Sequence[int | str], sent: Any, is_missing: bool) -> str:
+    """Follows a pydantic location through what was sent: names of union branches and validators are no part of it.
+
+    `is_missing`: the last name is that of a field that should have been there.
+    """
     path = ""
     here = sent
     for index, step in enumerate(location):
@@ -67,7 +70,7 @@ def _path(location: Sequence[int | str], sent: Any) -> str:
             here = items[step] if step < len(items) else None
         elif isinstance(step, str) and isinstance(here, Mapping):
             fields = cast("Mapping[str, Any]", here)
-            if step in fields or index == len(location) - 1:
+            if step in fields or (is_missing and index == len(location) - 1):
                 path += f".{step}" if path else step
                 here = fields.get(step)
     return path
