@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from agent_lsp.policy.access import Access, EditPreview, Preview, TextPreview
 from agent_lsp.tools.arguments import Arguments
@@ -27,8 +27,9 @@ def _readable(patch: str) -> str:
 class ApplyPatchArgs(Arguments):
     """Arguments of apply_patch."""
 
-    patch: Annotated[str, AfterValidator(_readable)]
-    """A unified diff, or *** Begin Patch … *** End Patch."""
+    patch: Annotated[str, AfterValidator(_readable)] = Field(
+        description="A unified diff, or *** Begin Patch … *** End Patch."
+    )
 
 
 class ApplyPatch:

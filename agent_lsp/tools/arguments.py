@@ -6,6 +6,7 @@ field, so that the model can mend its call.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
@@ -14,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, mod
 class Arguments(BaseModel):
     """Arguments of a tool; `null` for a field that has a default means the default."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -54,6 +55,7 @@ def _place(location: tuple[int | str, ...]) -> str:
     return ".".join(str(part) for part in location) or "arguments"
 
 
+@cache
 def schema(model: type[BaseModel]) -> dict[str, Any]:
     """A compact JSON Schema of the arguments: no titles, no null variants or defaults, nothing by reference."""
     full = model.model_json_schema()

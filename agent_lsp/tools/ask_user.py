@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Annotated, Protocol
+from typing import Protocol
 
 from pydantic import Field
 
@@ -23,12 +23,9 @@ class Ask(Protocol):
 class AskUserArgs(Arguments):
     """Arguments of ask_user."""
 
-    question: Annotated[str, Field(min_length=1)]
-    """One question that can be answered in a few words."""
-    options: list[str] = Field(default_factory=list)
-    """Answers to choose from, if there are obvious ones."""
-    multiple: bool = False
-    """Whether more than one of the options may be chosen."""
+    question: str = Field(min_length=1, description="One question that can be answered in a few words.")
+    options: list[str] = Field(default_factory=list, description="Answers to choose from, if there are obvious ones.")
+    multiple: bool = Field(default=False, description="Whether more than one of the options may be chosen.")
 
 
 class AskUser:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import Annotated
 
 from pydantic import Field
 
@@ -23,12 +22,11 @@ _KILL_PATIENCE_S = 3.0
 class InputCommandArgs(Arguments):
     """Arguments of input_command."""
 
-    process_id: str
-    """As exec_command gave it."""
-    chars: str = ""
-    """What to write, line end included; "\\u0003" alone interrupts; nothing only looks."""
-    yield_time_ms: Annotated[int, Field(ge=0)] = _YIELD_MS
-    """How long to wait for output."""
+    process_id: str = Field(description="As exec_command gave it.")
+    chars: str = Field(
+        default="", description='What to write, line end included; "\\u0003" alone interrupts; nothing only looks.'
+    )
+    yield_time_ms: int = Field(default=_YIELD_MS, ge=0, description="How long to wait for output.")
 
 
 class InputCommand:
@@ -90,8 +88,7 @@ class InputCommand:
 class KillCommandArgs(Arguments):
     """Arguments of kill_command."""
 
-    process_id: str
-    """As exec_command gave it."""
+    process_id: str = Field(description="As exec_command gave it.")
 
 
 class KillCommand:

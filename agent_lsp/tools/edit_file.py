@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
+from pydantic import Field
+
 from agent_lsp.policy.access import Access, EditPreview, Preview, TextPreview
 from agent_lsp.tools.arguments import Arguments, PathText
 from agent_lsp.tools.changing import Changing
@@ -18,14 +20,10 @@ from agent_lsp.tools.workspace import Workspace
 class EditFileArgs(Arguments):
     """Arguments of edit_file."""
 
-    file_path: PathText
-    """Relative to the workspace, or absolute."""
-    old_string: str
-    """The text to replace, as it stands in the file, without line numbers."""
-    new_string: str
-    """The text to put in its place."""
-    replace_all: bool = False
-    """Replace every occurrence instead of the only one."""
+    file_path: PathText = Field(description="Relative to the workspace, or absolute.")
+    old_string: str = Field(description="The text to replace, as it stands in the file, without line numbers.")
+    new_string: str = Field(description="The text to put in its place.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence instead of the only one.")
 
 
 class EditFile:

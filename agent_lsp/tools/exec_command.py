@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+from pydantic import Field
+
 from agent_lsp.policy.access import Access, CommandPreview, Preview
 from agent_lsp.tools.arguments import Arguments, PathText
 from agent_lsp.tools.processes import Commands
@@ -18,16 +20,13 @@ _YIELD_MS = 60_000
 class ExecCommandArgs(Arguments):
     """Arguments of exec_command."""
 
-    cmd: str
-    """The command line."""
-    workdir: PathText | None = None
-    """Folder to run in; the workspace by default."""
-    yield_time_ms: int | None = None
-    """How long to wait for its end (60000 by default) before it goes on in the background."""
-    run_in_background: bool = False
-    """Do not wait at all."""
-    description: str = ""
-    """What the command is for, in a few words."""
+    cmd: str = Field(description="The command line.")
+    workdir: PathText | None = Field(default=None, description="Folder to run in; the workspace by default.")
+    yield_time_ms: int | None = Field(
+        default=None, description="How long to wait for its end (60000 by default) before it goes on in the background."
+    )
+    run_in_background: bool = Field(default=False, description="Do not wait at all.")
+    description: str = Field(default="", description="What the command is for, in a few words.")
 
 
 class ExecCommand:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
-from typing import Annotated
 
 from pydantic import Field
 
@@ -24,12 +23,11 @@ _MOST_WALKED = 200_000
 class ListFilesArgs(Arguments):
     """Arguments of list_files."""
 
-    path: PathText = "."
-    """Folder to list; the workspace by default."""
-    pattern: str | None = None
-    """Only files that fit this glob, such as `*.py` or `src/**/*.ts`."""
-    depth: Annotated[int, Field(ge=1)] | None = None
-    """How deep to go; 1 lists what is directly in the folder."""
+    path: PathText = Field(default=".", description="Folder to list; the workspace by default.")
+    pattern: str | None = Field(
+        default=None, description="Only files that fit this glob, such as `*.py` or `src/**/*.ts`."
+    )
+    depth: int | None = Field(default=None, ge=1, description="How deep to go; 1 lists what is directly in the folder.")
 
 
 class ListFiles:

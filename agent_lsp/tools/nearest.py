@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
 
 _MOST_LINES = 20_000
 _ALIKE = 0.5
@@ -31,6 +30,8 @@ def nearest_place(text: str, wanted: str) -> str:
 
 
 def _most_alike(lines: list[str], wanted: str) -> int | None:
+    from difflib import SequenceMatcher
+
     matcher = SequenceMatcher(None, autojunk=False)
     matcher.set_seq2(wanted)
     best, at = _ALIKE, None

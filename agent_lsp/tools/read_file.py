@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import Annotated
 
 from pydantic import Field
 
@@ -22,12 +21,9 @@ _MOST_CHARACTERS = 60_000  # of one answer, so that its note where to go on is n
 class ReadFileArgs(Arguments):
     """Arguments of read_file."""
 
-    file_path: PathText
-    """Relative to the workspace, or absolute."""
-    offset: Annotated[int, Field(ge=1)] = 1
-    """First line to read, counted from 1."""
-    limit: Annotated[int, Field(ge=1)] = _LINES
-    """How many lines to read."""
+    file_path: PathText = Field(description="Relative to the workspace, or absolute.")
+    offset: int = Field(default=1, ge=1, description="First line to read, counted from 1.")
+    limit: int = Field(default=_LINES, ge=1, description="How many lines to read.")
 
 
 class ReadFile:

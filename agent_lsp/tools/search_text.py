@@ -7,7 +7,6 @@ import re
 from collections.abc import AsyncGenerator, Callable, Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
 
 from pydantic import Field
 
@@ -28,14 +27,10 @@ _MOST_FILES = 100_000
 class SearchTextArgs(Arguments):
     """Arguments of search_text."""
 
-    pattern: Annotated[str, Field(min_length=1)]
-    """Regular expression, matched line by line."""
-    path: PathText = "."
-    """File or folder to search; the workspace by default."""
-    glob: str | None = None
-    """Only files that fit this glob, such as `*.py` or `!*.min.js`."""
-    context: Annotated[int, Field(ge=0, le=50)] = 0
-    """How many lines to show before and after each."""
+    pattern: str = Field(min_length=1, description="Regular expression, matched line by line.")
+    path: PathText = Field(default=".", description="File or folder to search; the workspace by default.")
+    glob: str | None = Field(default=None, description="Only files that fit this glob, such as `*.py` or `!*.min.js`.")
+    context: int = Field(default=0, ge=0, le=50, description="How many lines to show before and after each.")
 
 
 class SearchText:

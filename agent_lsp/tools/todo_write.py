@@ -24,8 +24,7 @@ class TodoItem(Arguments):
 class TodoWriteArgs(Arguments):
     """Arguments of todo_write."""
 
-    items: list[TodoItem]
-    """The whole plan, in order; it takes the place of the one before."""
+    items: list[TodoItem] = Field(description="The whole plan, in order; it takes the place of the one before.")
 
 
 class TodoWrite:

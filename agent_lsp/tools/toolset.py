@@ -36,8 +36,12 @@ class ToolLimits:
     timeout_s: float = 120.0
 
 
-class Closable(Protocol):
+class Shared(Protocol):
     """Something that the tools of a session share and that ends with it, within 4 s."""
+
+    def take_reports(self) -> Sequence[str]:
+        """What the model has not heard yet of what goes on in it, a line each."""
+        ...
 
     async def close(self) -> None:
         """Ends it."""
@@ -65,7 +69,7 @@ class Toolset:
         scratchpad: Path,
         secrets: Iterable[str] = (),
         disabled: Iterable[str] = (),
-        shared: Sequence[Closable] = (),
+        shared: Sequence[Shared] = (),
     ) -> None:
         off = frozenset(disabled)
         self._all = {tool.spec.name: tool for tool in tools if tool.spec.name not in off}
@@ -131,6 +135,10 @@ class Toolset:
                 yield tail
             result = replace(result, output="")
         yield result
+
+    def reports(self) -> list[str]:
+        """What happened beside the calls, each told once."""
+        return [report for one in self._shared for report in one.take_reports()]
 
     async def close(self) -> None:
         """Ends everything the tools have left running, within 5 s."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
+from pydantic import Field
+
 from agent_lsp.policy.access import Access, EditPreview, Preview, TextPreview
 from agent_lsp.tools.arguments import Arguments, PathText
 from agent_lsp.tools.changing import Changing
@@ -19,10 +21,8 @@ _SHOWN_DIFF = 2_000
 class WriteFileArgs(Arguments):
     """Arguments of write_file."""
 
-    file_path: PathText
-    """Relative to the workspace, or absolute. Missing folders are made."""
-    content: str
-    """The whole content of the file."""
+    file_path: PathText = Field(description="Relative to the workspace, or absolute. Missing folders are made.")
+    content: str = Field(description="The whole content of the file.")
 
 
 class WriteFile:
