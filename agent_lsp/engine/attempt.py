@@ -43,6 +43,7 @@ class Attempt:
         self._runtime = runtime
         self._prose: Segment | None = None
         self._call_segments: dict[int, Segment] = {}
+        self._whole: dict[int, Fidelity | None] = {}
         self._texts: list[str] = []
         self._bad_call: str | None = None
         self.is_finished = False
@@ -132,7 +133,8 @@ class Attempt:
                 if part.key is None:
                     self._close_prose(None, part.fidelity)
                 else:
-                    self._end_call(part.key, part.fidelity)
+                    self._whole[part.key] = part.fidelity
+                    self._end_calls()
             case Outcome():
                 pass
 
@@ -148,6 +150,11 @@ class Attempt:
             if segment.kind == "text":
                 self._texts.append(segment.body)
             segment.close(stop_reason, fidelity)
+
+    def _end_calls(self) -> None:
+        """Takes the calls that are whole, in the order in which they began: a later one waits for an earlier one."""
+        while (key := next(iter(self._call_segments), None)) is not None and key in self._whole:
+            self._end_call(key, self._whole.pop(key))
 
     def _end_call(self, key: int, fidelity: Fidelity | None) -> None:
         """The model has made this call: it is decided and runs, unless its arguments are no JSON object."""
@@ -165,9 +172,9 @@ class Attempt:
         """The adapter's outcome, held against what the reply holds."""
         if outcome.status != "completed":
             return outcome
-        if outcome.finish not in _CUT:
-            for key in tuple(self._call_segments):
-                self._end_call(key, None)
+        for key in tuple(self._call_segments):
+            if outcome.finish not in _CUT or key in self._whole:
+                self._end_call(key, self._whole.get(key))
         if self._bad_call is not None:
             if outcome.finish == "length":
                 return outcome  # the limit has cut it, however its adapter came to end it

@@ -67,7 +67,7 @@ class Run:
             outcome = await turn.run()
             initial = ()
             if outcome.status != "completed":
-                return self._stopped(turn.stop) if turn.stop else self._given_up(outcome, turn)
+                return self._stopped(turn.stop) if turn.stop else await self._given_up(outcome, turn)
             self._commit(outcome, turn)
             if not await self.interrupt.wait_all(call.settled for call in self._calls()):
                 return self._aborted(turn)
@@ -101,6 +101,7 @@ class Run:
 
     def _begin(self, input: Sequence[UserContent]) -> None:
         self._runtime.emit(RunBegin(run_id=self.run_id), traced_only=True)
+        self._report()
         for one in input:
             self._runtime.emit(one, traced_only=True)
         tools = self._runtime.environment.tools()
@@ -116,6 +117,8 @@ class Run:
         """Puts together the next request's input, behind the tool outputs; the number of steering entries in it."""
         if self._ledger.cut_calls:
             self._runtime.emit(Text(role="user", text=markers.output_limit(self._ledger.cut_calls), sender="harness"))
+        if self._ledger.has_input() or self.steering.waiting():
+            self._report()
         entries = self.steering.take()
         for message in (one for entry in entries for one in entry.messages()):
             self._runtime.emit(message)
@@ -124,14 +127,18 @@ class Run:
                 self._runtime.emit(feedback)
         return len(entries)
 
+    def _report(self) -> None:
+        for report in self._runtime.environment.reports():
+            self._runtime.emit(Text(role="user", text=report, sender="harness"))
+
     def _calls(self) -> list[LiveCall]:
         return [call for attempt in self._turn.attempts for call in attempt.calls] if self._turn else []
 
-    def _given_up(self, outcome: Outcome, turn: Turn) -> RunResult:
-        if outcome.status == "aborted":
+    async def _given_up(self, outcome: Outcome, turn: Turn) -> RunResult:
+        """The ladder's end. What still runs was allowed and is waited for; its output is carried over."""
+        if outcome.status == "aborted" or not await self.interrupt.wait_all(call.settled for call in self._calls()):
             return self._aborted(turn)
         reason = turn.ladder.give_up_reason(outcome)
-        self._end_calls()
         self._runtime.emit(Abort(reason=reason))
         return self._result(outcome.status, error=reason)
 

@@ -154,6 +154,10 @@ class Environment(Protocol):
         `CancelledError`; cancelling it ends what it started. Limits, notes and time-outs are inside."""
         ...
 
+    def reports(self) -> Sequence[str]:
+        """What the model should hear of what goes on beside its calls (a background command has ended), each once."""
+        ...
+
     async def close(self) -> None:
         """Ends everything the tools have left running, within 5 s."""
         ...

@@ -139,6 +139,7 @@ class Tools:
     """
 
     names: tuple[str, ...] = ("work", "other")
+    beside: list[str] = field(default_factory=list[str])
     ran: list[str] = field(default_factory=list[str])
     ended: list[str] = field(default_factory=list[str])
     running: int = 0
@@ -181,6 +182,10 @@ class Tools:
         output = "" if plan.get("say") else plan.get("out", "ok")
         if not plan.get("quit"):
             yield ToolResult(output, plan.get("stop"), images)
+
+    def reports(self) -> list[str]:
+        told, self.beside = self.beside, []
+        return told
 
     async def close(self) -> None:
         await passing(self.close_s, stubborn=True)
