@@ -126,8 +126,9 @@ class OpenSession:
         if change.thinking_level is not None:
             self.session.thinking_level = change.thinking_level  # pyright: ignore[reportAttributeAccessIssue] - likewise
         self.title = change.title or self.title
-        self.touch()
-        self.session.record(change)
+        if change != SessionUpdate():
+            self.touch()
+            self.session.record(change)
 
     def touch(self) -> None:
         """Something happened in it."""
