@@ -36,7 +36,7 @@ def environ(tmp_path):
         for name in ("PATH", "LANG", "PYTHONPATH", "COVERAGE_PROCESS_START")
         if name in os.environ
     }
-    return kept | {"HOME": str(home), "SHELL": "/bin/sh"}
+    return kept | {"HOME": str(home), "SHELL": "/bin/sh", "PYTHONWARNINGS": "always"}
 
 
 @pytest.fixture
