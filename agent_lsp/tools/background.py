@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from pydantic import Field
 
@@ -78,8 +79,9 @@ class InputCommand:
             yield _no_input(command)
             return
         answered = args.chars not in ("", INTERRUPT)
-        async for text in command.stream(until, quiet_s=_QUIET_S if answered else None):
-            yield text
+        async with aclosing(command.stream(until, quiet_s=_QUIET_S if answered else None)) as output:
+            async for text in output:
+                yield text
         if command.has_ended:
             self._commands.forget(command)
         yield End(note=command.note, stop_reason=command.stop_reason)
@@ -125,8 +127,9 @@ class KillCommand:
             yield _no_such(args.process_id)
             return
         command.child.end()
-        async for text in command.stream(asyncio.get_running_loop().time() + _KILL_PATIENCE_S):
-            yield text
+        async with aclosing(command.stream(asyncio.get_running_loop().time() + _KILL_PATIENCE_S)) as output:
+            async for text in output:
+                yield text
         if not command.has_ended:
             yield End(note="[the process does not end; it is held up by the system]", stop_reason="failed")
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
 
 from pydantic import Field
@@ -23,7 +24,9 @@ class ExecCommandArgs(Arguments):
     cmd: str = Field(description="The command line.")
     workdir: PathText | None = Field(default=None, description="Folder to run in; the workspace by default.")
     yield_time_ms: int | None = Field(
-        default=None, description="How long to wait for its end (60000 by default) before it goes on in the background."
+        default=None,
+        ge=0,
+        description="How long to wait for its end (60000 by default) before it goes on in the background.",
     )
     run_in_background: bool = Field(default=False, description="Do not wait at all.")
     description: str = Field(default="", description="What the command is for, in a few words.")
@@ -72,10 +75,11 @@ class ExecCommand:
         except (OSError, ValueError) as error:
             yield failed(f"[spawn error: {error}]")
             return
-        patience_s = 0 if args.run_in_background else (args.yield_time_ms or _YIELD_MS) / 1000
+        until = asyncio.get_running_loop().time() + _patience_s(args)
         try:
-            async for text in command.stream(asyncio.get_running_loop().time() + patience_s):
-                yield text
+            async with aclosing(command.stream(until)) as output:
+                async for text in output:
+                    yield text
         except BaseException:
             command.child.end()
             raise
@@ -85,3 +89,9 @@ class ExecCommand:
 
     def _folder(self, args: ExecCommandArgs) -> Path:
         return self._workspace.locate(args.workdir or ".")
+
+
+def _patience_s(args: ExecCommandArgs) -> float:
+    if args.run_in_background:
+        return 0
+    return (_YIELD_MS if args.yield_time_ms is None else args.yield_time_ms) / 1000

@@ -108,16 +108,15 @@ class Toolset:
         bound = self._bind(call)
         if isinstance(bound, _Bound):
             return None
-        return self._result(call, Output(self._limits.max_output_length, self._scratchpad, self._mask), bound, "")
+        return self._result(call, self._output(), bound, "")
 
     async def execute(self, call: ToolCall) -> AsyncGenerator[str | ToolResult, None]:
         """Runs a call: pieces of output as they come, then the result."""
         bound = self._bind(call)
         if isinstance(bound, End):
-            yield self._result(call, Output(self._limits.max_output_length, self._scratchpad, self._mask), bound, "")
+            yield self._result(call, self._output(), bound, "")
             return
-        own_limit = bound.tool.spec.max_output_length
-        output = Output(own_limit or self._limits.max_output_length, self._scratchpad, self._mask)
+        output = self._output(bound.tool.spec.max_output_length)
         running = self._start(bound)
         try:
             while (piece := await running.next()) is not None:
@@ -212,6 +211,9 @@ class Toolset:
         if bound.tool.spec.timed and self._limits.timeout_s > 0:
             running.time_out_after(self._limits.timeout_s)
         return running
+
+    def _output(self, own_limit: int | None = None) -> Output:
+        return Output(own_limit or self._limits.max_output_length, self._scratchpad, self._mask)
 
     def _result(self, call: ToolCall, output: Output, end: End, streamed: str) -> ToolResult:
         output.feed(end.text)

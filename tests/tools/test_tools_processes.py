@@ -227,8 +227,8 @@ async def test_the_end_of_a_background_command_is_reported_once(session):
     id = process_id(await session.use("exec_command", cmd="exit 3", run_in_background=True))
     command = session.commands.find(id)
     assert [text async for text in command.stream(float("inf"))] == []
-    (report,) = session.commands.take_reports()
-    assert id in report and "exit code: 3" in report and session.commands.take_reports() == ()
+    (report,) = session.toolset.reports()
+    assert id in report and "exit code: 3" in report and not session.toolset.reports()
 
 
 async def test_of_output_that_nobody_reads_the_oldest_is_dropped(session):
@@ -244,6 +244,10 @@ async def test_of_output_that_nobody_reads_the_oldest_is_dropped(session):
 async def test_a_command_that_never_stops_talking_goes_to_the_background_in_time(session):
     talking = await session.use("exec_command", cmd="yes", yield_time_ms=100)
     assert process_id(talking)
+
+
+async def test_no_patience_at_all_is_the_background_at_once(session):
+    assert process_id(await session.use("exec_command", cmd="exec sleep 600", yield_time_ms=0))
 
 
 async def test_input_needs_approval_and_looking_does_not(session):
