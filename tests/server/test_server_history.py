@@ -3,9 +3,13 @@
 import asyncio
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agent_lsp.errors import InvalidParams
-from agent_lsp.messages.content import Text, ToolCall
+from agent_lsp.messages.content import CONTENT_TYPES, PARTIAL_TYPES, Text, ToolCall
+from agent_lsp.messages.envelope import MESSAGE
+from agent_lsp.messages.partial import Aggregator
 from agent_lsp.providers.scripted import call, gate, text, thinking
 from agent_lsp.server.history import read_seed
 from tests.server.front_end import front_end
@@ -121,6 +125,65 @@ async def test_history_and_notifications_join_without_gap_or_repetition(tmp_path
         kept = [one["payload"]["type"] for one in seen["messages"]]
         assert kept.count("thinking") == 1
         assert "thinking" not in [one["type"] for one in later]
+
+
+@given(st.lists(st.sampled_from(["speak", "speak", "look", "stop reading", "read"]), max_size=24))
+@settings(deadline=None, max_examples=40)
+@pytest.mark.asyncio
+async def test_whenever_one_looks_history_and_what_follows_are_the_whole(tmp_path_factory, actions):
+    with pytest.MonkeyPatch.context() as patch:
+        async with front_end(tmp_path_factory.mktemp("look"), patch) as (client, model):
+            gates = [asyncio.Event() for _ in range(actions.count("speak"))]
+            model.script(*scripted(gates), [text("done")])
+            run, looks = client.send("agent/run", input="go"), []
+            session = (await client.until(lambda: client.told("agent/state")))[0]["sessionId"]
+            for action in actions:
+                if action == "speak":
+                    next(one for one in gates if not one.is_set()).set()
+                elif action == "look":
+                    looks.append(client.send("agent/session/history", sessionId=session))
+                else:
+                    client.wire.paused = action == "stop reading"
+                    client.connection.writable()
+                await turns_of_the_loop()
+            client.wire.paused = False
+            client.connection.writable()
+            await run
+
+            whole = (await client.ask("agent/session/history", sessionId=session))["messages"]
+            for look in looks:
+                seen = await look
+                joined = Aggregator()
+                for one in seen.get("live", []):
+                    joined.apply(MESSAGE.validate_python(one).payload)
+                rest = [one for one in after(client, seen["nextSeq"]) if takes(joined, one)]
+                assert not joined.open
+                assert seen["messages"] + rest == whole
+
+
+def scripted(gates):
+    """Turns of a text in three pieces and a call, with a gate before each piece."""
+    for start in range(0, len(gates), 3):
+        pieces = [[gate(one), text(f"piece {number} ")] for number, one in enumerate(gates[start : start + 3])]
+        yield [*(step for piece in pieces for step in piece), call("read_file", {"file_path": "nowhere"})]
+
+
+async def turns_of_the_loop():
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def after(client, seq):
+    told = client.told("agent/message")
+    return [one for params in told for number, one in enumerate(params["messages"], params["seq"]) if number >= seq]
+
+
+def takes(joined, message):
+    """Whether it is a whole message and not a fragment of one. Raises when it does not fit what came before."""
+    payload = MESSAGE.validate_python(message).payload
+    if isinstance(payload, PARTIAL_TYPES + CONTENT_TYPES):
+        joined.apply(payload)
+    return not isinstance(payload, PARTIAL_TYPES)
 
 
 @pytest.mark.asyncio
