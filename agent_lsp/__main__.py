@@ -78,6 +78,8 @@ def _serve(read_fd: int, write_fd: int, greeted: Greeted, given: Flags, load: Ca
         level=given.log_level.upper(),
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
+    for chatty in ("httpx", "httpcore", "asyncio"):  # a line for each request, with its address
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     try:
         from agent_lsp.server.serving import serve
 

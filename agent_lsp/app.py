@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_lsp.config import builtin, places
+from agent_lsp.config.builtin import REHEARSAL
 from agent_lsp.config.layers import Merged
 from agent_lsp.config.sections import AgentProfile
 from agent_lsp.config.settings import Settings, validate
 from agent_lsp.engine.ports import LLM, EngineOptions, Part, Request, Sink
 from agent_lsp.engine.session import Session
-from agent_lsp.errors import InvalidParams
+from agent_lsp.errors import InvalidParams, ModelUnavailable
 from agent_lsp.messages.envelope import SessionMeta, timestamp
 from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.policy.approver import Person, SessionApprover
@@ -28,11 +30,13 @@ from agent_lsp.providers import catalog
 from agent_lsp.providers.endpoint import Endpoint, endpoint_for
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.handlers import service
+from agent_lsp.server.handshake import Configuration
 from agent_lsp.server.hub import Hub
 from agent_lsp.server.service import Service
 from agent_lsp.server.uris import path_of
 from agent_lsp.sessions.open_session import Model, Opener, OpenSession, SessionSpec
 from agent_lsp.sessions.prompt import system_prompt
+from agent_lsp.tools.ask_user import Ask
 from agent_lsp.tools.builtin import ToolContext, builtin_tools
 from agent_lsp.tools.disk import DiskEditor
 from agent_lsp.tools.processes import Processes
@@ -66,80 +70,61 @@ class LazyLLM:
 class App:
     """What one server process has: its settings, data directory, commands and stored sessions."""
 
-    def __init__(self, merged: Merged, workspace: Path, environ: Mapping[str, str]) -> None:
-        self.settings: Settings = validate(merged)
+    def __init__(
+        self, merged: Merged, workspace: Path, environ: Mapping[str, str], warn: Callable[[str], None]
+    ) -> None:
         self.workspace = workspace
         self.data = DataDir(Path(merged.data_dir))
         self.store = SessionStore(self.data)
+        self._environ, self._warn = environ, warn
         self._user_file = Path(merged.user_file)
-        self._environ = environ
-        self._providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
-        self._command_policy = CommandPolicy(
-            deny=self.settings.tools.deny_commands, read_only=self.settings.tools.read_only_commands
-        )
-        self._warned: list[Callable[[str], None]] = []
+        self.configure(merged)
         self._processes = Processes(scrub=_key_variables(self._providers))
 
-    def open(self, session_id: str, spec: SessionSpec, sink: Sink, person: Person) -> OpenSession:
+    def configure(self, merged: Merged) -> None:
+        """Puts a configuration in force; open sessions keep what they were made with. Raises InvalidSettings."""
+        self.settings: Settings = validate(merged)
+        self._providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
+        tools = self.settings.tools
+        self._command_policy = CommandPolicy(deny=tools.deny_commands, read_only=tools.read_only_commands)
+
+    def open(self, session_id: str, spec: SessionSpec, sink: Sink, person: Person, ask: Ask) -> OpenSession:
         """Makes a session (`sessions.open_session.Opener`)."""
-        settings = self.settings
         if spec.mode == "loop":
             raise InvalidParams("invalid params: mode", [("mode", "the mode 'loop' is not available")])
         profile = self._profile(spec.agent)
         model = self.model(spec.model if spec.model is not None else profile.model or self._default_model())
-        toolset = self._toolset(session_id, spec.workspace)
+        paths = self._paths(session_id, spec.workspace)
+        toolset = self._toolset(session_id, spec.workspace, paths, ask)
         if profile.tools is not None:
             toolset.keep(profile.tools)
-        names = [tool.name for tool in toolset.tools()]
-        system = spec.system_prompt or system_prompt(spec.workspace, names, profile.prompt)
-        meta = SessionMeta(
-            session_id=session_id,
-            provider=model.endpoint.provider,
-            model_id=model.endpoint.model,
-            model_context_window=model.endpoint.context_window,
-            system_prompt=system,
-            workspace=str(spec.workspace),
-            created_at=timestamp(),
-            tags=spec.tags,
-        )
+        meta = self._meta(session_id, spec, model, toolset, profile)
         trace = MemoryTrace(meta) if spec.ephemeral else TraceWriter.new(self.data, meta, self._warn)
-        mode = spec.approval_mode or settings.approval_mode
         rules = None if spec.ephemeral else WorkspaceRules(self.data.root, spec.workspace)
-        grants = Grants(mode, rules)
-        paths = self._paths(session_id, spec.workspace)
+        grants = Grants(spec.approval_mode or self.settings.approval_mode, rules)
         session = Session(
             session_id=session_id,
-            system=system,
+            system=meta.system_prompt,
             llm=LazyLLM(model.endpoint),
             environment=toolset,
             approver=SessionApprover(Guard(grants, paths, self._command_policy), toolset, person),
             trace=trace,
             sink=sink,
             options=self._options(model.endpoint, spec.max_turns),
-            thinking_level=spec.thinking_level or settings.thinking_level,
+            thinking_level=spec.thinking_level or self.settings.thinking_level,
         )
-        if spec.initial_history:
-            session.seed(spec.initial_history)
-        if spec.title or spec.approval_mode or spec.thinking_level:
-            given = SessionUpdate(
-                title=spec.title, approval_mode=spec.approval_mode, thinking_level=spec.thinking_level
-            )
-            session.record(given, traced_only=True)
-        return OpenSession(
-            session=session,
-            trace=trace,
-            toolset=toolset,
-            grants=grants,
-            paths=paths,
-            meta=meta,
-            model=model,
-            title=spec.title,
-        )
+        _record_what_was_asked(session, spec)
+        return OpenSession(session, trace, toolset, grants, paths, meta, model, title=spec.title)
 
     def model(self, name: str) -> Model:
         """The model `provider/model`. Raises ModelUnavailable."""
         provider, _, model = name.partition("/")
-        return Model(endpoint_for(provider, model, self._providers, self._environ))
+        endpoint = endpoint_for(provider, model, self._providers, self._environ)
+        if self.settings.offline and endpoint.api != REHEARSAL and not endpoint.is_loopback:
+            raise ModelUnavailable(
+                f"{name} is not on this machine", hint="choose a local model, or set offline = false"
+            )
+        return Model(endpoint)
 
     def use(self, session: Session, model: Model) -> None:
         """Has the session go on with another model."""
@@ -148,15 +133,29 @@ class App:
 
     def toolset(self, workspace: Path) -> Toolset:
         """The tools that a new session would have there."""
-        return self._toolset(new_session_id(), workspace)
-
-    def on_warning(self, tell: Callable[[str], None]) -> None:
-        """Who is told of what a person should know."""
-        self._warned.append(tell)
+        session_id = new_session_id()
+        return self._toolset(session_id, workspace, self._paths(session_id, workspace), None)
 
     async def close(self) -> None:
-        """Ends all commands."""
+        """Ends all commands and lets go of connections to providers."""
         await self._processes.close()
+        if http := sys.modules.get("agent_lsp.providers.http"):
+            await http.close()
+
+    def _meta(
+        self, session_id: str, spec: SessionSpec, model: Model, toolset: Toolset, profile: AgentProfile
+    ) -> SessionMeta:
+        names = [tool.name for tool in toolset.tools()]
+        return SessionMeta(
+            session_id=session_id,
+            provider=model.endpoint.provider,
+            model_id=model.endpoint.model,
+            model_context_window=model.endpoint.context_window,
+            system_prompt=spec.system_prompt or system_prompt(spec.workspace, names, profile.prompt),
+            workspace=str(spec.workspace),
+            created_at=timestamp(),
+            tags=spec.tags,
+        )
 
     def _options(self, endpoint: Endpoint, max_turns: int | None) -> EngineOptions:
         reconnect = self.settings.reconnect
@@ -181,11 +180,12 @@ class App:
             raise InvalidParams("invalid params: agent", [("agent", f"no such profile; there are: {known}")])
         return self.settings.agents[name]
 
-    def _toolset(self, session_id: str, root: Path) -> Toolset:
+    def _toolset(self, session_id: str, root: Path, paths: PathRules, ask: Ask | None) -> Toolset:
         tools = self.settings.tools
         workspace = Workspace(root, self.data.scratchpad(session_id))
         commands = self._processes.session()
-        context = ToolContext(workspace=workspace, editor=DiskEditor(workspace.scratchpad), commands=commands)
+        editor = DiskEditor(workspace.scratchpad)
+        context = ToolContext(workspace, editor, commands, ask=ask, is_denied=paths.forbids)
         return Toolset(
             builtin_tools(context),
             ToolLimits(tools.max_output_length, tools.timeout),
@@ -206,23 +206,36 @@ class App:
             deny=self.settings.tools.deny_paths,
         )
 
-    def _warn(self, message: str) -> None:
-        for tell in self._warned:
-            tell(message)
-
 
 def build(connection: Connection) -> Service:
     """What one client is served: the LSP front end on an `App` of its own."""
     greeted = connection.greeted
-    app = App(greeted.configuration.origin, _workspace(greeted.client.workspace), os.environ)
-    app.on_warning(lambda message: connection.notify("window/showMessage", {"type": _WARNING, "message": message}))
+
+    def warn(message: str) -> None:
+        connection.notify("window/showMessage", {"type": _WARNING, "message": message})
+
+    app = App(greeted.configuration.origin, _workspace(greeted.client.workspace), os.environ, warn)
     hub = Hub(connection, app, app.store, app.settings.limits.max_sessions)
 
     async def close() -> None:
         await hub.close_all()
         await app.close()
 
-    return replace(service(connection, hub), close=close)
+    def configured(configuration: Configuration) -> None:
+        app.configure(configuration.origin)
+        for opened in hub.sessions():
+            opened.session.credential_changed()
+
+    return replace(service(connection, hub, configured), close=close)
+
+
+def _record_what_was_asked(session: Session, spec: SessionSpec) -> None:
+    """What a new session was given beside its meta goes into the trace, so that it survives."""
+    if spec.initial_history:
+        session.seed(spec.initial_history)
+    if spec.title or spec.approval_mode or spec.thinking_level:
+        given = SessionUpdate(title=spec.title, approval_mode=spec.approval_mode, thinking_level=spec.thinking_level)
+        session.record(given, traced_only=True)
 
 
 def _workspace(uri: str | None) -> Path:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from agent_lsp.server.configuration import ConfigurationHandlers
 from agent_lsp.server.connection import Connection
+from agent_lsp.server.handshake import Configuration
 from agent_lsp.server.hub import Hub
 from agent_lsp.server.run_handlers import RunHandlers
 from agent_lsp.server.service import Service
 from agent_lsp.server.session_handlers import SessionHandlers
 
 
-def service(connection: Connection, hub: Hub) -> Service:
-    """What the connection serves, on the sessions of `hub`."""
+def service(connection: Connection, hub: Hub, configured: Callable[[Configuration], None]) -> Service:
+    """What the connection serves, on the sessions of `hub`. `configured` gets the configuration whenever it changes."""
     sessions, runs = SessionHandlers(connection, hub), RunHandlers(connection, hub)
     return Service(
         requests=sessions.requests() | runs.requests(),
-        notifications=runs.notifications(),
+        notifications=runs.notifications() | ConfigurationHandlers(connection, configured).notifications(),
         shutdown=hub.abort_all,
         close=hub.close_all,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from agent_lsp.engine.session import Ticket
 from agent_lsp.errors import InvalidParams, LimitExceeded, SessionNotFound, WorkspaceInvalid
 from agent_lsp.server.approve import ClientPerson
+from agent_lsp.server.ask import ClientQuestions
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.methods import Input, SessionInfo
 from agent_lsp.server.stream import StreamSink
@@ -60,7 +61,8 @@ class Hub:
         session_id = new_session_id()
         sink = StreamSink(self._connection, session_id)
         person = ClientPerson(self._connection, session_id, self._connection.greeted.client.can("approve"))
-        opened = self.opener.open(session_id, spec, sink, person)
+        ask = ClientQuestions(self._connection, session_id)
+        opened = self.opener.open(session_id, spec, sink, person, ask)
         served = self._open[session_id] = Served(opened, sink, person)
         self._current = session_id
         return served

@@ -22,5 +22,5 @@ METHODS: tuple[str, ...] = (
     "agent/models",
     "agent/compactability",
 )
-SERVER_REQUESTS: tuple[str, ...] = ("agent/approve",)
+SERVER_REQUESTS: tuple[str, ...] = ("agent/approve", "agent/ask")
 MODES: tuple[str, ...] = ("native",)

@@ -20,7 +20,14 @@ def configure(arguments: Mapping[str, Any], environ: Mapping[str, str] = os.envi
         options = client.options
         if options is not None and not isinstance(options, dict):
             raise InvalidParams("invalid params", [("initializationOptions.agent", "should be an object")])
-        return _read(client, cast("dict[str, Any]", options or {}), arguments, environ)
+        given = cast("dict[str, Any]", options or {})
+
+        def load(settings: Mapping[str, Any] | None, trusted: bool | None) -> Configuration:
+            configuration = _read(client, given, arguments, environ, settings, trusted)
+            configuration.reload = load
+            return configuration
+
+        return load(None, None)
 
     return read
 
@@ -30,15 +37,25 @@ def _read(
     options: dict[str, Any],
     arguments: Mapping[str, Any],
     environ: Mapping[str, str],
+    settings: Mapping[str, Any] | None,
+    trusted: bool | None,
 ) -> Configuration:
     workspace = path_of(client.workspace) if client.workspace else None
+    said = client.workspace_trusted if trusted is None else trusted
 
     def merge(trusted: bool) -> layers.Merged:
-        return layers.load(workspace=workspace, trusted=trusted, options=options, arguments=arguments, environ=environ)
+        return layers.load(
+            workspace=workspace,
+            trusted=trusted,
+            options=options,
+            settings=settings,
+            arguments=arguments,
+            environ=environ,
+        )
 
     try:
-        merged = merge(client.workspace_trusted is True)
-        if workspace is not None and client.workspace_trusted is None and _is_trusted(workspace, merged.data_dir):
+        merged = merge(said is True)
+        if workspace is not None and said is None and _is_trusted(workspace, merged.data_dir):
             merged = merge(True)
     except ConfigError as error:
         raise InvalidParams(error.message, [(error.key or error.source, error.message)]) from error

@@ -17,6 +17,7 @@ from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.modes import ApprovalMode
 from agent_lsp.policy.paths import PathRules
 from agent_lsp.providers.endpoint import Endpoint
+from agent_lsp.tools.ask_user import Ask
 from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.history import SessionTrace
 
@@ -59,8 +60,8 @@ class Opener(Protocol):
         """The folder of a session that names none."""
         ...
 
-    def open(self, session_id: str, spec: SessionSpec, sink: Sink, person: Person) -> OpenSession:
-        """Makes a session.
+    def open(self, session_id: str, spec: SessionSpec, sink: Sink, person: Person, ask: Ask) -> OpenSession:
+        """Makes a session; `person` decides on its calls, `ask` puts its model's questions.
 
         Raises ModelUnavailable, WorkspaceInvalid or InvalidParams.
         """
