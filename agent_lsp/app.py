@@ -26,6 +26,7 @@ from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.guard import Guard
 from agent_lsp.policy.paths import PathRules
 from agent_lsp.policy.rules import WorkspaceRules
+from agent_lsp.providers import build as adapters
 from agent_lsp.providers import catalog
 from agent_lsp.providers.endpoint import Endpoint, endpoint_for
 from agent_lsp.server.connection import Connection
@@ -61,9 +62,7 @@ class LazyLLM:
     def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Streams from the real adapter."""
         if self._llm is None:
-            from agent_lsp.providers.build import build
-
-            self._llm = build(self._endpoint)
+            self._llm = adapters.build(self._endpoint)
         return self._llm.stream(request)
 
 
@@ -120,6 +119,11 @@ class App:
         """The model `provider/model`. Raises ModelUnavailable."""
         provider, _, model = name.partition("/")
         endpoint = endpoint_for(provider, model, self._providers, self._environ)
+        if endpoint.api not in adapters.APIS:  # a run would only find out when its request is made
+            raise ModelUnavailable(
+                f"provider {provider!r} speaks {endpoint.api!r}, which this version does not",
+                hint=f"set providers.{provider}.api to one of {', '.join(adapters.APIS)}",
+            )
         if self.settings.offline and endpoint.api != REHEARSAL and not endpoint.is_loopback:
             raise ModelUnavailable(
                 f"{name} is not on this machine", hint="choose a local model, or set offline = false"

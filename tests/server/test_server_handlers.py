@@ -153,6 +153,16 @@ async def test_a_model_that_cannot_be_used_says_what_to_set(tmp_path, monkeypatc
             assert refused.data["hint"]
 
 
+async def test_a_dialect_that_is_not_spoken_is_refused_before_a_session_is_made(tmp_path, monkeypatch):
+    monkeypatch.setattr("agent_lsp.providers.build.APIS", ("rehearsal",))
+    provider = {"api": "openai-chat", "baseUrl": "http://127.0.0.1:1/v1", "models": {"m": {}}}
+    async with front_end(tmp_path, monkeypatch, providers={"mine": provider}) as (client, _):
+        refused = await client.refusal("agent/session/new", model="mine/m")
+        assert (refused.code, refused.data["kind"]) == (-32010, "model_unavailable")
+        assert "providers.mine.api" in refused.data["hint"]
+        assert (await client.ask("agent/session/list"))["sessions"] == []
+
+
 async def test_a_run_says_how_it_ended(tmp_path, monkeypatch):
     async with front_end(tmp_path, monkeypatch) as (client, model):
         model.script(
