@@ -40,6 +40,7 @@ def visible(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_text())
 
 
-def visible_line(text: str) -> str:
-    """Like `visible`, and on one line: line feeds and tabs are spelled out too."""
-    return text if text.isascii() and text.isprintable() else text.translate(_line())
+def visible_line(text: str, limit: int | None = None) -> str:
+    """Like `visible`, and on one line of at most `limit` characters: line feeds and tabs are spelled out too."""
+    line = text if text.isascii() and text.isprintable() else text.translate(_line())
+    return line if limit is None or len(line) <= limit else line[: limit - 1] + "…"

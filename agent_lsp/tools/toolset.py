@@ -16,16 +16,17 @@ from agent_lsp.engine.ports import Permission, ToolResult
 from agent_lsp.messages.content import ToolCall
 from agent_lsp.messages.events import ToolSpec
 from agent_lsp.policy.access import Access, CommandPreview, EditPreview, Preview, TextPreview
+from agent_lsp.policy.visible import visible, visible_line
 from agent_lsp.tools.arguments import parse, schema
 from agent_lsp.tools.mask import Mask
 from agent_lsp.tools.output import Output
 from agent_lsp.tools.repeats import Repeats
 from agent_lsp.tools.running import RunningTool
 from agent_lsp.tools.tool import End, Tool
-from agent_lsp.tools.visible import visible_line, visible_text
 
 _log = logging.getLogger(__name__)
 _CLOSE_TOOLS_S = 1.0
+_TITLE_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ class Toolset:
     def title(self, call: ToolCall) -> str:
         """One line for a person, control characters made visible."""
         bound = self._bound(call)
-        return visible_line(self._mask(bound.tool.title(bound.args)))
+        return visible_line(self._mask(bound.tool.title(bound.args)), _TITLE_CHARS)
 
     def access(self, call: ToolCall) -> Access:
         """What the call would touch."""
@@ -202,7 +203,8 @@ class Toolset:
             trace = "".join(traceback.format_exception(error))
             _log.error("tool %s failed: %s", name, self._mask(trace))
             return End(
-                note=f"[{name} failed: {visible_line(f'{type(error).__name__}: {error}')}]", stop_reason="failed"
+                note=f"[{name} failed: {visible_line(f'{type(error).__name__}: {error}', _TITLE_CHARS)}]",
+                stop_reason="failed",
             )
 
         running = RunningTool(bound.tool, bound.args, on_error)
@@ -223,7 +225,7 @@ class Toolset:
         return ToolResult(output.text, end.stop_reason, end.images, end.needs_input)
 
     def _shown(self, text: str) -> str:
-        return visible_text(self._mask(text))
+        return visible(self._mask(text))
 
 
 def _specs(tools: Iterable[Tool[Any]]) -> tuple[ToolSpec, ...]:
