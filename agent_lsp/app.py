@@ -15,7 +15,7 @@ from agent_lsp.config.builtin import REHEARSAL
 from agent_lsp.config.layers import Merged
 from agent_lsp.config.sections import AgentProfile
 from agent_lsp.config.settings import Settings, validate
-from agent_lsp.engine.ports import LLM, EngineOptions, Part, Request, Sink
+from agent_lsp.engine.ports import LLM, EngineOptions, Outcome, Part, Request, Sink
 from agent_lsp.engine.session import Session
 from agent_lsp.errors import InvalidParams, ModelUnavailable
 from agent_lsp.messages.envelope import SessionMeta, timestamp
@@ -53,17 +53,29 @@ _WARNING = 2  # MessageType
 
 
 class LazyLLM:
-    """A model whose adapter, and with it the HTTP client, is imported with the first request."""
+    """A model whose adapter, and with it the HTTP client, is imported with the first request.
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-        self._llm: LLM | None = None
+    `find` tells for each request how the model is reached: a key that was put right counts from the next one on.
+    """
+
+    def __init__(self, find: Callable[[], Endpoint]) -> None:
+        self._find = find
+        self._built: tuple[Endpoint, LLM] | None = None
 
     def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Streams from the real adapter."""
-        if self._llm is None:
-            self._llm = adapters.build(self._endpoint)
-        return self._llm.stream(request)
+        try:
+            endpoint = self._find()
+        except ModelUnavailable as error:
+            return _unavailable(error)
+        if self._built is None or self._built[0] != endpoint:
+            self._built = endpoint, adapters.build(endpoint)
+        return self._built[1].stream(request)
+
+
+async def _unavailable(error: ModelUnavailable) -> AsyncGenerator[Part, None]:
+    """The reply of a model that the configuration has taken away."""
+    yield Outcome("failed", error.message, permanent=True)
 
 
 class App:
@@ -81,7 +93,7 @@ class App:
         self._processes = Processes(scrub=_key_variables(self._providers))
 
     def configure(self, merged: Merged) -> None:
-        """Puts a configuration in force; open sessions keep what they were made with. Raises InvalidSettings."""
+        """Puts a configuration in force; open sessions keep theirs, keys aside. Raises InvalidSettings."""
         self.settings: Settings = validate(merged)
         self._providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
         tools = self.settings.tools
@@ -104,7 +116,7 @@ class App:
         session = Session(
             session_id=session_id,
             system=meta.system_prompt,
-            llm=LazyLLM(model.endpoint),
+            llm=self._llm(model),
             environment=toolset,
             approver=SessionApprover(Guard(grants, paths, self._command_policy), toolset, person),
             trace=trace,
@@ -133,7 +145,7 @@ class App:
     def use(self, session: Session, model: Model) -> None:
         """Has the session go on with another model."""
         options = replace(session.options, context_window=model.endpoint.context_window, vision=model.endpoint.vision)
-        session.configure(llm=LazyLLM(model.endpoint), options=options)
+        session.configure(llm=self._llm(model), options=options)
 
     def toolset(self, workspace: Path) -> Toolset:
         """The tools that a new session would have there."""
@@ -160,6 +172,9 @@ class App:
             created_at=timestamp(),
             tags=spec.tags,
         )
+
+    def _llm(self, model: Model) -> LLM:
+        return LazyLLM(lambda: self.model(model.name).endpoint)
 
     def _options(self, endpoint: Endpoint, max_turns: int | None) -> EngineOptions:
         reconnect = self.settings.reconnect

@@ -68,3 +68,21 @@ async def test_a_wrong_setting_is_refused_without_the_key_beside_it(connect, opt
     assert caught.value.code == -32602
     assert KEY not in str(caught.value)
     assert KEY.encode() not in bytes(peer.server.errors)
+
+
+async def test_a_key_that_was_put_right_counts_from_the_next_run_on(greet, model, options, tmp_path):
+    file = tmp_path / "config.toml"
+    provider = {key: value for key, value in options["providers"]["chat"].items() if key != "apiKey"}
+    peer = await greet(config=str(file), providers={"chat": provider})
+    model.script([say("Hello.")], refuse(401, "no"), [say("At last.")])
+    for turns, key in enumerate(("sk-one-of-three-keys", "sk-two-of-three-keys", "sk-all-of-three-keys"), 1):
+        file.write_text(f'[providers.chat]\napi_key = "{key}"\n')
+        file.chmod(0o600)
+        peer.notify("workspace/didChangeConfiguration", {"settings": {"agent": {"maxTurns": turns}}})
+        result = await peer.ask("agent/run", {"input": "go"})
+        assert model.asked[-1].headers["authorization"] == f"Bearer {key}"
+
+    assert result["text"] == "At last."
+    assert "auth_required" in peer.states()
+    assert peer.states()[-1] == "idle"
+    assert "of-three-keys" not in json.dumps(peer.log)

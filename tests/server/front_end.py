@@ -135,7 +135,7 @@ async def front_end(
 ):
     """A client of a whole server, and the model behind it. `agent` is what the client declares of `agent/*`."""
     model = Scripted()
-    monkeypatch.setattr(app, "LazyLLM", lambda endpoint: model)
+    monkeypatch.setattr(app, "LazyLLM", lambda find: model)
     workspace = folder / "work"
     workspace.mkdir(exist_ok=True)
     settings = {"dataDir": str(folder / "data"), "config": str(folder / "none.toml"), "titles": False}
