@@ -6,7 +6,7 @@ from agent_lsp.engine.ports import LLM
 from agent_lsp.errors import ModelUnavailable
 from agent_lsp.providers.endpoint import Endpoint
 
-APIS = ("openai-chat", "anthropic", "rehearsal")
+APIS = ("openai-chat", "openai-responses", "anthropic", "gemini", "rehearsal")
 """The dialects that can be spoken."""
 
 
@@ -17,6 +17,14 @@ def build(endpoint: Endpoint) -> LLM:
             from agent_lsp.providers.openai_chat.client import ChatModel
 
             return ChatModel(endpoint)
+        case "openai-responses":
+            from agent_lsp.providers.openai_responses.client import ResponsesModel
+
+            return ResponsesModel(endpoint)
+        case "gemini":
+            from agent_lsp.providers.gemini.client import GeminiModel
+
+            return GeminiModel(endpoint)
         case "anthropic":
             from agent_lsp.providers.anthropic.client import MessagesModel
 

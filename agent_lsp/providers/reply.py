@@ -17,8 +17,9 @@ from agent_lsp.messages.events import Finish, TokenCounts
 REFUSED = "[the provider refused this request]"
 """Stands where a refusal came without words."""
 
-_CUT = ("length", "refusal", "content_filter")
-_WORDLESS = ("refusal", "content_filter", "pause")
+_REFUSED = ("refusal", "content_filter")
+_CUT = ("length", *_REFUSED)
+_WORDLESS = (*_REFUSED, "pause")
 
 
 def arguments_are_whole(raw: str) -> bool:
@@ -51,13 +52,14 @@ class Call:
 class Reply:
     """Collects parts; `take` hands them over. After `outcome` is set nothing more is collected."""
 
-    __slots__ = ("_open", "_parts", "_pending", "_pieces", "calls", "fidelity", "has_words", "outcome")
+    __slots__ = ("_holds", "_open", "_parts", "_pending", "_pieces", "calls", "fidelity", "has_words", "outcome")
 
     def __init__(self) -> None:
         self._parts: list[Part] = []
         self._pieces: list[str] = []
         self._pending: Literal["text", "thinking"] | Call | None = None  # whose pieces are not a part yet
         self._open: Literal["text", "thinking"] | None = None
+        self._holds = False
         self.has_words = False
         self.calls: list[Call] = []
         self.fidelity: Fidelity | None = None
@@ -121,14 +123,22 @@ class Reply:
 
     def end_call(self, call: Call) -> None:
         """The call is complete and may run."""
-        if not call.ended:
+        if not call.ended and not self._holds:
             call.ended = True
             self._flush()
             self._parts.append(SegmentEnd(call.key, call.fidelity))
 
+    def is_open(self, kind: Literal["text", "thinking"]) -> bool:
+        """Whether a piece of that kind would go on with the open segment."""
+        return self._open == kind
+
+    def hold_calls(self) -> None:
+        """The reply is known to be refused: what has not ended yet never does, so that it does not run."""
+        self._holds = True
+
     def end_whole_calls(self) -> None:
         """Ends each call whose arguments are a JSON object; blank ones may still be coming."""
-        for call in self.calls:
+        for call in () if self._holds else self.calls:
             if not call.ended and call.name and arguments_are_whole(call.arguments):
                 self.end_call(call)
 
@@ -141,6 +151,8 @@ class Reply:
 
     def complete(self, finish: Finish, usage: TokenCounts) -> None:
         """The reply ended properly. What was cut stays open; what cannot be used makes the reply malformed."""
+        if finish in _REFUSED:
+            self.hold_calls()
         if finish not in _CUT:
             self.end_segment()
             for call in self.calls:
@@ -154,7 +166,7 @@ class Reply:
         elif not self.calls and not self.has_words and finish not in _WORDLESS:
             self.malformed("the reply has neither text nor a call")
         else:
-            if not self.has_words and finish in ("refusal", "content_filter"):
+            if not self.has_words and finish in _REFUSED:
                 self.text(REFUSED)
             settled = "tool_calls" if finish == "stop" and self.calls else finish
             settled = "stop" if settled == "tool_calls" and not self.calls else settled

@@ -7,11 +7,26 @@ used; the last resort is to say nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 Wording = Mapping[str, Any]
-Style = Literal["adaptive", "budget", "effort", "openrouter", "deepseek", "zai", "switch", "low_high", "high_only"]
+Style = Literal[
+    "silent",
+    "adaptive",
+    "budget",
+    "effort",
+    "responses",
+    "openrouter",
+    "deepseek",
+    "zai",
+    "switch",
+    "low_high",
+    "high_only",
+    "gemini_level",
+    "gemini_pro_budget",
+    "gemini_flash_budget",
+]
 
 _SILENT: Wording = {}
 
@@ -28,8 +43,13 @@ def _budget(tokens: int) -> tuple[Wording, ...]:
     return ({"thinking": {"type": "enabled", "budget_tokens": tokens}}, {"thinking": {"type": "adaptive"}}, _SILENT)
 
 
-def _openrouter(*words: str) -> tuple[Wording, ...]:
+def _reasoning(*words: str) -> tuple[Wording, ...]:
     return (*({"reasoning": {"effort": word}} for word in words), _SILENT)
+
+
+def _gemini(field: str, *values: str | int) -> tuple[Wording, ...]:
+    """Thoughts are told only to who asks for them."""
+    return (*({"thinkingConfig": {field: value, "includeThoughts": True}} for value in values), _SILENT)
 
 
 def _switched(on: bool, *words: str) -> tuple[Wording, ...]:
@@ -37,7 +57,10 @@ def _switched(on: bool, *words: str) -> tuple[Wording, ...]:
     return (*({**switch, "reasoning_effort": word} for word in words), switch, _SILENT)
 
 
+_LEVELS = ("none", "low", "medium", "high", "xhigh", "max")
+
 _TABLE: Mapping[Style, Mapping[str, tuple[Wording, ...]]] = {
+    "silent": dict.fromkeys(_LEVELS, (_SILENT,)),
     "adaptive": {
         "none": ({"thinking": {"type": "disabled"}}, _SILENT),
         "low": _adaptive("low"),
@@ -62,13 +85,21 @@ _TABLE: Mapping[Style, Mapping[str, tuple[Wording, ...]]] = {
         "xhigh": _effort("xhigh", "high", "medium", "low"),
         "max": _effort("max", "xhigh", "high", "medium", "low"),
     },
+    "responses": {
+        "none": _reasoning("none", "minimal", "low"),
+        "low": _reasoning("low"),
+        "medium": _reasoning("medium", "low"),
+        "high": _reasoning("high", "medium", "low"),
+        "xhigh": _reasoning("xhigh", "high", "medium", "low"),
+        "max": _reasoning("max", "xhigh", "high", "medium", "low"),
+    },
     "openrouter": {
-        "none": _openrouter("none"),
-        "low": _openrouter("low"),
-        "medium": _openrouter("medium", "low"),
-        "high": _openrouter("high", "medium"),
-        "xhigh": _openrouter("xhigh", "high", "medium"),
-        "max": _openrouter("xhigh", "high", "medium"),
+        "none": _reasoning("none"),
+        "low": _reasoning("low"),
+        "medium": _reasoning("medium", "low"),
+        "high": _reasoning("high", "medium"),
+        "xhigh": _reasoning("xhigh", "high", "medium"),
+        "max": _reasoning("xhigh", "high", "medium"),
     },
     "deepseek": {
         "none": _switched(False),
@@ -88,7 +119,7 @@ _TABLE: Mapping[Style, Mapping[str, tuple[Wording, ...]]] = {
     },
     "switch": {
         "none": _switched(False),
-        **dict.fromkeys(("low", "medium", "high", "xhigh", "max"), _switched(True)),
+        **dict.fromkeys(_LEVELS[1:], _switched(True)),
     },
     "low_high": {
         "none": _effort("low"),
@@ -98,13 +129,37 @@ _TABLE: Mapping[Style, Mapping[str, tuple[Wording, ...]]] = {
     },
     "high_only": {
         "none": _effort("none"),
-        **dict.fromkeys(("low", "medium", "high", "xhigh", "max"), _effort("high")),
+        **dict.fromkeys(_LEVELS[1:], _effort("high")),
+    },
+    "gemini_level": {
+        "none": _gemini("thinkingLevel", "minimal", "low"),
+        "low": _gemini("thinkingLevel", "low"),
+        "medium": _gemini("thinkingLevel", "medium", "high", "low"),
+        **dict.fromkeys(_LEVELS[3:], _gemini("thinkingLevel", "high", "low")),
+    },
+    "gemini_pro_budget": {
+        "none": _gemini("thinkingBudget", 128),
+        "low": _gemini("thinkingBudget", 2_048),
+        "medium": _gemini("thinkingBudget", 8_192),
+        "high": _gemini("thinkingBudget", 16_384),
+        **dict.fromkeys(_LEVELS[4:], _gemini("thinkingBudget", 32_768)),
+    },
+    "gemini_flash_budget": {
+        "none": _gemini("thinkingBudget", 0, 512),
+        "low": _gemini("thinkingBudget", 2_048),
+        "medium": _gemini("thinkingBudget", 8_192),
+        "high": _gemini("thinkingBudget", 16_384),
+        **dict.fromkeys(_LEVELS[4:], _gemini("thinkingBudget", 24_576)),
     },
 }
 
-FIELDS = frozenset({"thinking", "output_config", "reasoning", "reasoning_effort"})
-"""Every field that a wording may set."""
+ALL = "thinking"
+"""Refused where a model knows no level at all."""
 
+_UNKNOWN_CODES = frozenset({"unsupported_parameter", "unknown_parameter"})
+
+_UNREASONING = re.compile(r"(^|[/.])(gpt-(3|4)|chatgpt-)|-chat-latest$")
+_GEMINI = re.compile(r"gemini-(\d+(?:\.\d+)?)")
 _BY_BUDGET = re.compile(r"claude-(3-7|(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|-latest|@|$))")
 
 
@@ -113,9 +168,24 @@ def claude_style(model: str) -> Style:
     return "adaptive" if "claude-" in model and not _BY_BUDGET.search(model) else "budget"
 
 
+def openai_style(model: str) -> Style:
+    """The style of a model behind the Responses API: the older families do not reason and refuse to be asked to."""
+    return "silent" if _UNREASONING.search(model) else "responses"
+
+
+def gemini_style(model: str) -> Style:
+    """The style of a Gemini model: levels since the third generation, a budget in 2.5, nothing before."""
+    match = _GEMINI.search(model)
+    if match is None or float(match[1]) < 2.5:
+        return "silent"
+    if float(match[1]) >= 3:
+        return "gemini_level"
+    return "gemini_pro_budget" if "pro" in model else "gemini_flash_budget"
+
+
 def wording(style: Style, level: str | None, refused: frozenset[str]) -> Wording:
     """The best wording of `level` that is not in `refused` (as `key` names them); nothing without a level."""
-    if level is None:
+    if level is None or ALL in refused:
         return _SILENT
     return next((words for words in _TABLE[style][level] if not words or key(words) not in refused), _SILENT)
 
@@ -123,3 +193,8 @@ def wording(style: Style, level: str | None, refused: frozenset[str]) -> Wording
 def key(words: Wording) -> str:
     """A name for a wording, to remember that it was refused."""
     return repr(sorted((name, repr(value)) for name, value in words.items()))
+
+
+def given_up(words: Wording, codes: Collection[str]) -> str:
+    """What to remember of a refusal of `words`: this wording, or all where the codes say that the field is unknown."""
+    return ALL if _UNKNOWN_CODES & set(codes) else key(words)

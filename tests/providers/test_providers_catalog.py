@@ -87,8 +87,8 @@ def test_what_is_missing_is_said(name):
 
 
 def test_a_dialect_that_is_not_spoken_is_refused():
-    with pytest.raises(ModelUnavailable, match="speaks 'gemini'"):
-        build(Endpoint("p", "gemini", "https://x", "m"))
+    with pytest.raises(ModelUnavailable, match="speaks 'telepathy'"):
+        build(Endpoint("p", "telepathy", "https://x", "m"))
 
 
 def test_an_endpoint_never_shows_its_secrets():

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from agent_lsp import __version__
 from agent_lsp.engine.ports import LLM, Part, Request
 from agent_lsp.providers import switches, thinking
 from agent_lsp.providers.anthropic.request import MessagesEncoder
@@ -16,6 +15,7 @@ from agent_lsp.providers.decoder import BodyDecoder
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.exchange import exchange
 from agent_lsp.providers.failure import Fault
+from agent_lsp.providers.headers import headers_for
 
 _ABOUT_HISTORY = re.compile(r"messages\.\d+")
 _PATH = "/v1/messages"
@@ -45,7 +45,7 @@ class _MessagesTalk:
         self._with_thoughts = True
         has_version = endpoint.url("").endswith("/v1")
         self.url = endpoint.url(_PATH.removeprefix("/v1") if has_version else _PATH)
-        self.headers = _headers(endpoint)
+        self.headers = headers_for(endpoint, "x-api-key", anthropic_version="2023-06-01")
 
     def body(self) -> bytes:
         """The request as it is to be sent now."""
@@ -73,20 +73,8 @@ class _MessagesTalk:
         )
         if not words:
             return None
-        self._refused.add(thinking.key(words))
+        self._refused.add(thinking.given_up(words, fault.codes))
         return f"thinking level {self._request.thinking_level}"
-
-
-def _headers(endpoint: Endpoint) -> Mapping[str, str]:
-    headers = {
-        "content-type": "application/json",
-        "accept": "text/event-stream",
-        "anthropic-version": "2023-06-01",
-        "user-agent": f"agent-lsp/{__version__}",
-    }
-    if endpoint.api_key:
-        headers["x-api-key"] = endpoint.api_key
-    return headers | {name.lower(): value for name, value in endpoint.headers.items()}
 
 
 if TYPE_CHECKING:

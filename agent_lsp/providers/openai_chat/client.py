@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from agent_lsp import __version__
 from agent_lsp.engine.ports import LLM, Part, Request
 from agent_lsp.providers import switches, thinking
 from agent_lsp.providers.decoder import BodyDecoder
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.exchange import exchange
 from agent_lsp.providers.failure import Fault
+from agent_lsp.providers.headers import headers_for
 from agent_lsp.providers.openai_chat.dialect import Dialect, dialect_of
 from agent_lsp.providers.openai_chat.request import ChatEncoder
 from agent_lsp.providers.openai_chat.stream import ChatReader
@@ -41,7 +41,7 @@ class _ChatTalk:
         self._endpoint, self._dialect, self._encoder, self._request = endpoint, dialect, encoder, request
         self._refused = switches.refused_by(endpoint)
         self.url = endpoint.url("/chat/completions")
-        self.headers = _headers(endpoint, dialect)
+        self.headers = headers_for(endpoint, dialect.key_header)
 
     def body(self) -> bytes:
         """The request as it is to be sent now."""
@@ -57,6 +57,10 @@ class _ChatTalk:
             if switches.names(fault, *words):
                 self._refused.add(switch)
                 return words[0]
+        words = thinking.wording(self._dialect.thinking, self._request.thinking_level, frozenset(self._refused))
+        if words and switches.names(fault, *words, "reasoning", "reasoning.effort", "thinking", "effort"):
+            self._refused.add(thinking.given_up(words, fault.codes))
+            return next(iter(words))
         return None
 
     def _in_use(self) -> Mapping[str, tuple[str, ...]]:
@@ -69,22 +73,7 @@ class _ChatTalk:
             in_use["prompt_cache_key"] = ("prompt_cache_key",)
         if limit := self._encoder.max_tokens_field(refused):
             in_use[limit] = (limit,)
-        words = thinking.wording(self._dialect.thinking, self._request.thinking_level, refused)
-        if words:
-            in_use[thinking.key(words)] = (*words, "reasoning", "reasoning.effort", "thinking", "effort")
         return {switch: words for switch, words in in_use.items() if switch not in refused}
-
-
-def _headers(endpoint: Endpoint, dialect: Dialect) -> Mapping[str, str]:
-    headers = {
-        "content-type": "application/json",
-        "accept": "text/event-stream",
-        "user-agent": f"agent-lsp/{__version__}",
-    }
-    if endpoint.api_key:
-        is_bearer = dialect.key_header == "authorization"
-        headers[dialect.key_header] = f"Bearer {endpoint.api_key}" if is_bearer else endpoint.api_key
-    return headers | {name.lower(): value for name, value in endpoint.headers.items()}
 
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""The generateContent dialect of Gemini, on the Gemini API and on Vertex AI."""

@@ -1,0 +1,99 @@
+"""A model behind generateContent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from agent_lsp.engine.ports import LLM, Part, Request
+from agent_lsp.providers import switches, thinking
+from agent_lsp.providers.decoder import BodyDecoder
+from agent_lsp.providers.endpoint import Endpoint
+from agent_lsp.providers.exchange import exchange
+from agent_lsp.providers.failure import Fault
+from agent_lsp.providers.gemini.request import JSON_SCHEMA, GeminiEncoder
+from agent_lsp.providers.gemini.stream import GeminiReader
+from agent_lsp.providers.headers import BEARER, headers_for
+
+_VERSION = re.compile(r"/v\d\w*(/|$)")
+_SIGNATURE = re.compile(r"thought[ _]?signature", re.I)
+_SCHEMA = (JSON_SCHEMA, "parameters_json_schema")
+_LEVEL = (
+    "thinking",
+    "thinking_level",
+    "thinkingLevel",
+    "thinking_budget",
+    "thinkingBudget",
+    "thinkingConfig",
+    "budget",
+)
+
+
+class GeminiModel:
+    """Keeps what it encoded of the contexts that it was sent, and nothing else."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._encoder = GeminiEncoder(endpoint)
+
+    async def stream(self, request: Request) -> AsyncGenerator[Part, None]:
+        """Streams the reply."""
+        talk = _GeminiTalk(self._endpoint, self._encoder, request)
+        async with aclosing(exchange(self._endpoint, talk)) as parts:
+            async for part in parts:
+                yield part
+
+
+class _GeminiTalk:
+    """One request, sent again without what the server refuses."""
+
+    def __init__(self, endpoint: Endpoint, encoder: GeminiEncoder, request: Request) -> None:
+        self._endpoint, self._encoder, self._request = endpoint, encoder, request
+        self._refused = switches.refused_by(endpoint)
+        self._with_signatures = True
+        self.url = _url(endpoint)
+        is_vertex = endpoint.host.endswith("aiplatform.googleapis.com")
+        self.headers = headers_for(endpoint, BEARER if is_vertex else "x-goog-api-key")
+
+    def body(self) -> bytes:
+        """The request as it is to be sent now."""
+        return self._encoder.body(self._request, frozenset(self._refused), with_signatures=self._with_signatures)
+
+    def decoder(self) -> BodyDecoder:
+        """A decoder for the reply."""
+        return BodyDecoder(GeminiReader(self._endpoint.provider), self._endpoint.secrets)
+
+    def lower(self, fault: Fault) -> str | None:
+        """Gives up earlier signatures where the fault is about them, else the switch that it names.
+
+        A signature that the provider does not take again would block the session for good. That is given up for this
+        request only.
+        """
+        if _SIGNATURE.search(fault.message):
+            if not self._with_signatures:
+                return None
+            self._with_signatures = False
+            return "the signatures of earlier turns"
+        if JSON_SCHEMA not in self._refused and self._request.tools and switches.names(fault, *_SCHEMA):
+            self._refused.add(JSON_SCHEMA)
+            return JSON_SCHEMA
+        words = self._encoder.wording(self._request, frozenset(self._refused))
+        if words and switches.names(fault, *_LEVEL):
+            self._refused.add(thinking.given_up(words, fault.codes))
+            return f"thinking level {self._request.thinking_level}"
+        return None
+
+
+def _url(endpoint: Endpoint) -> str:
+    """The streaming method of the model; a base without a version gets the usual one. The key stays out of it."""
+    version = "" if _VERSION.search(urlsplit(endpoint.base_url).path) else "/v1beta"
+    model = endpoint.model if "/" in endpoint.model else f"models/{endpoint.model}"
+    parts = urlsplit(endpoint.url(f"{version}/{quote(model)}:streamGenerateContent"))
+    return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, "alt=sse")))))
+
+
+if TYPE_CHECKING:
+    _: type[LLM] = GeminiModel
