@@ -5,38 +5,51 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_lsp.config import builtin, places
+from agent_lsp.config import places
 from agent_lsp.config.builtin import REHEARSAL
 from agent_lsp.config.layers import Merged
 from agent_lsp.config.sections import AgentProfile
 from agent_lsp.config.settings import Settings, validate
-from agent_lsp.engine.ports import LLM, EngineOptions, Outcome, Part, Request, Sink
+from agent_lsp.engine.ports import LLM, EngineOptions, Ports
 from agent_lsp.engine.session import Session
-from agent_lsp.errors import InvalidParams, ModelUnavailable
-from agent_lsp.messages.envelope import SessionMeta, timestamp
+from agent_lsp.errors import AgentError, InvalidParams, ModelUnavailable, WorkspaceInvalid
+from agent_lsp.messages.envelope import Message, SessionMeta, encode, timestamp
 from agent_lsp.messages.events import SessionUpdate
-from agent_lsp.policy.approver import Person, SessionApprover
+from agent_lsp.policy.approver import SessionApprover
 from agent_lsp.policy.commands import CommandPolicy
 from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.guard import Guard
+from agent_lsp.policy.modes import mode_named
 from agent_lsp.policy.paths import PathRules
 from agent_lsp.policy.rules import WorkspaceRules
 from agent_lsp.providers import build as adapters
 from agent_lsp.providers import catalog
 from agent_lsp.providers.endpoint import Endpoint, endpoint_for
+from agent_lsp.providers.keys import key_variables, secret_values
+from agent_lsp.providers.lazy import LazyLLM
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.handlers import service
 from agent_lsp.server.handshake import Configuration
 from agent_lsp.server.hub import Hub
 from agent_lsp.server.service import Service
 from agent_lsp.server.uris import path_of
-from agent_lsp.sessions.open_session import Model, Opener, OpenSession, SessionSpec
-from agent_lsp.sessions.prompt import system_prompt
+from agent_lsp.sessions.open_session import (
+    Client,
+    Model,
+    Opener,
+    OpenSession,
+    SessionSpec,
+    last_settings,
+    level_named,
+)
+from agent_lsp.sessions.past import Past, read_committed, read_past
+from agent_lsp.sessions.pictures import ScratchpadPictures
+from agent_lsp.sessions.prompt import COMPACTION_PROMPT, system_prompt
 from agent_lsp.tools.ask_user import Ask
 from agent_lsp.tools.builtin import ToolContext, builtin_tools
 from agent_lsp.tools.disk import DiskEditor
@@ -52,32 +65,6 @@ _log = logging.getLogger(__name__)
 _WARNING = 2  # MessageType
 
 
-class LazyLLM:
-    """A model whose adapter, and with it the HTTP client, is imported with the first request.
-
-    `find` tells for each request how the model is reached: a key that was put right counts from the next one on.
-    """
-
-    def __init__(self, find: Callable[[], Endpoint]) -> None:
-        self._find = find
-        self._built: tuple[Endpoint, LLM] | None = None
-
-    def stream(self, request: Request) -> AsyncGenerator[Part, None]:
-        """Streams from the real adapter."""
-        try:
-            endpoint = self._find()
-        except ModelUnavailable as error:
-            return _unavailable(error)
-        if self._built is None or self._built[0] != endpoint:
-            self._built = endpoint, adapters.build(endpoint)
-        return self._built[1].stream(request)
-
-
-async def _unavailable(error: ModelUnavailable) -> AsyncGenerator[Part, None]:
-    """The reply of a model that the configuration has taken away."""
-    yield Outcome("failed", error.message, permanent=True)
-
-
 class App:
     """What one server process has: its settings, data directory, commands and stored sessions."""
 
@@ -90,7 +77,7 @@ class App:
         self._environ, self._warn = environ, warn
         self._user_file = Path(merged.user_file)
         self.configure(merged)
-        self._processes = Processes(scrub=_key_variables(self._providers))
+        self._processes = Processes(scrub=key_variables(self._providers))
 
     def configure(self, merged: Merged) -> None:
         """Puts a configuration in force; open sessions keep theirs, keys aside. Raises InvalidSettings."""
@@ -99,32 +86,101 @@ class App:
         tools = self.settings.tools
         self._command_policy = CommandPolicy(deny=tools.deny_commands, read_only=tools.read_only_commands)
 
-    def open(self, session_id: str, spec: SessionSpec, sink: Sink, person: Person, ask: Ask) -> OpenSession:
-        """Makes a session (`sessions.open_session.Opener`)."""
+    @property
+    def gives_titles(self) -> bool:
+        """Whether sessions get titles."""
+        return self.settings.titles
+
+    def open(self, session_id: str, spec: SessionSpec, client: Client) -> OpenSession:
+        """Makes a new session (`sessions.open_session.Opener`)."""
         if spec.mode == "loop":
             raise InvalidParams("invalid params: mode", [("mode", "the mode 'loop' is not available")])
         profile = self._profile(spec.agent)
         model = self.model(spec.model if spec.model is not None else profile.model or self._default_model())
         paths = self._paths(session_id, spec.workspace)
-        toolset = self._toolset(session_id, spec.workspace, paths, ask)
+        toolset = self._toolset(session_id, spec.workspace, paths, client.ask)
         if profile.tools is not None:
             toolset.keep(profile.tools)
         meta = self._meta(session_id, spec, model, toolset, profile)
         trace = MemoryTrace(meta) if spec.ephemeral else TraceWriter.new(self.data, meta, self._warn)
+        opened = self._plug(meta, model, trace, toolset, paths, client, spec)
+        _record_what_was_asked(opened.session, spec)
+        return opened
+
+    def resume(self, session_id: str, client: Client) -> OpenSession:
+        """Goes on with a session that an earlier process left."""
+        trace = TraceWriter.resume(self.data, session_id, self._warn)
+        try:
+            past = read_past(self.data, self.store, session_id, self._log_line)
+            return self._continue(past.meta, past.messages, trace, client, past)
+        except AgentError:
+            trace.abandon()
+            raise
+
+    def fork(self, source_id: str, at_turn: int | None, session_id: str, client: Client) -> OpenSession:
+        """Makes a session that begins with what another one has committed."""
+        source, messages = read_committed(self.data, source_id, at_turn, self._log_line)
+        meta = source.model_copy(
+            update={
+                "session_id": session_id,
+                "parent_id": source_id,
+                "source": "fork",
+                "created_at": timestamp(),
+            }
+        )
+        trace = TraceWriter.new(self.data, meta, self._warn)
+        opened = self._continue(meta, messages, trace, client, None)
+        trace.begin()
+        for message in messages:
+            trace.append(encode(message))
+        return opened
+
+    def _continue(
+        self, meta: SessionMeta, messages: Sequence[Message], trace: TraceWriter, client: Client, past: Past | None
+    ) -> OpenSession:
+        """A session with a past: model, prompt and workspace as they were; tools, keys and limits as they are now."""
+        workspace = Path(meta.workspace)
+        if not workspace.is_dir():
+            raise WorkspaceInvalid(f"{workspace}, where the session worked, is not there any more")
+        settings = last_settings(messages)
+        model = self.model(settings.model or f"{meta.provider}/{meta.model_id}")
+        paths = self._paths(meta.session_id, workspace)
+        toolset = self._toolset(meta.session_id, workspace, paths, client.ask)
+        if settings.tools is not None:
+            toolset.keep(settings.tools)
+        spec = SessionSpec(
+            workspace,
+            approval_mode=mode_named(settings.approval_mode or ""),
+            thinking_level=level_named(settings.thinking_level or ""),
+            title=settings.title,
+        )
+        opened = self._plug(meta, model, trace, toolset, paths, client, spec)
+        opened.session.replay(messages)
+        if past:
+            opened.session.count_from(past.turns, past.usage, past.call_ids)
+        return opened
+
+    def _plug(
+        self,
+        meta: SessionMeta,
+        model: Model,
+        trace: TraceWriter | MemoryTrace,
+        toolset: Toolset,
+        paths: PathRules,
+        client: Client,
+        spec: SessionSpec,
+    ) -> OpenSession:
+        """Plugs it all together."""
         rules = None if spec.ephemeral else WorkspaceRules(self.data.root, spec.workspace)
         grants = Grants(spec.approval_mode or self.settings.approval_mode, rules)
+        approver = SessionApprover(Guard(grants, paths, self._command_policy), toolset, client.person)
+        pictures = ScratchpadPictures(self.data.scratchpad(meta.session_id))
         session = Session(
-            session_id=session_id,
-            system=meta.system_prompt,
-            llm=self._llm(model),
-            environment=toolset,
-            approver=SessionApprover(Guard(grants, paths, self._command_policy), toolset, person),
-            trace=trace,
-            sink=sink,
-            options=self._options(model.endpoint, spec.max_turns),
+            meta,
+            Ports(self._llm(model), toolset, approver, trace, client.sink, pictures),
+            self._options(model.endpoint, spec.max_turns),
             thinking_level=spec.thinking_level or self.settings.thinking_level,
         )
-        _record_what_was_asked(session, spec)
         return OpenSession(session, trace, toolset, grants, paths, meta, model, title=spec.title)
 
     def model(self, name: str) -> Model:
@@ -144,13 +200,16 @@ class App:
 
     def use(self, session: Session, model: Model) -> None:
         """Has the session go on with another model."""
-        options = replace(session.options, context_window=model.endpoint.context_window, vision=model.endpoint.vision)
+        options = self._options(model.endpoint, session.options.max_turns)
         session.configure(llm=self._llm(model), options=options)
 
     def toolset(self, workspace: Path) -> Toolset:
         """The tools that a new session would have there."""
         session_id = new_session_id()
         return self._toolset(session_id, workspace, self._paths(session_id, workspace), None)
+
+    def _log_line(self, line: str) -> None:
+        _log.warning("%s", line)
 
     async def close(self) -> None:
         """Ends all commands and lets go of connections to providers."""
@@ -177,14 +236,19 @@ class App:
         return LazyLLM(lambda: self.model(model.name).endpoint)
 
     def _options(self, endpoint: Endpoint, max_turns: int | None) -> EngineOptions:
-        reconnect = self.settings.reconnect
+        reconnect, compaction = self.settings.reconnect, self.settings.compaction
         return EngineOptions(
             max_turns=self.settings.max_turns if max_turns is None else max_turns,
             max_retries=reconnect.max_retries,
             retry_base_ms=reconnect.base_ms,
             retry_cap_ms=reconnect.cap_ms,
             context_window=endpoint.context_window,
+            max_output_tokens=endpoint.max_output_tokens,
             vision=endpoint.vision,
+            compaction_mode=compaction.mode,
+            compaction_prompt=compaction.prompt or COMPACTION_PROMPT,
+            max_context_length=compaction.max_context_length,
+            max_session_turns=compaction.max_session_turns,
         )
 
     def _default_model(self) -> str:
@@ -209,7 +273,7 @@ class App:
             builtin_tools(context),
             ToolLimits(tools.max_output_length, tools.timeout),
             scratchpad=workspace.scratchpad,
-            secrets=_secrets(self._providers, self._environ),
+            secrets=secret_values(self._providers, self._environ),
             disabled=tools.disabled,
             shared=(commands,),
         )
@@ -264,21 +328,6 @@ def _workspace(uri: str | None) -> Path:
     except InvalidParams as error:
         _log.warning("the workspace %.200r %s; sessions that name none work in %s", uri, error.errors[0][1], Path.cwd())
         return Path.cwd()
-
-
-def _key_variables(providers: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
-    """The environment variables that hold keys of providers."""
-    built_in = (name for names in builtin.KEY_VARIABLES.values() for name in names)
-    named = (settings.get("api_key_env") for settings in providers.values())
-    return frozenset((*built_in, *(name for name in named if name)))
-
-
-def _secrets(providers: Mapping[str, Mapping[str, Any]], environ: Mapping[str, str]) -> frozenset[str]:
-    """Every credential there is: they are masked in whatever a tool says."""
-    keys = [catalog.credential(name, settings, environ) for name, settings in providers.items()]
-    headers: list[str] = [value for settings in providers.values() for value in settings.get("headers", {}).values()]
-    inherited = map(environ.get, _key_variables(providers))
-    return frozenset(value for value in (*keys, *headers, *inherited) if value)
 
 
 if TYPE_CHECKING:

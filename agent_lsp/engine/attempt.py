@@ -35,10 +35,15 @@ _BROKEN = Outcome("failed", "the provider's adapter failed inside; the server's 
 
 
 class Attempt:
-    """One attempt at a turn. `ended` resolves to what the stream came to; then `finish` says so."""
+    """One attempt at a turn. `ended` resolves to what the stream came to; then `finish` says so.
 
-    def __init__(self, runtime: Runtime, number: int) -> None:
-        self.number, self.calls = number, list[LiveCall]()
+    One that is `aside` is no turn: the client hears only its text and its usage, and the calls it has `made` never run.
+    """
+
+    def __init__(self, runtime: Runtime, number: int, *, aside: bool = False) -> None:
+        self.number, self.calls, self.made = number, list[LiveCall](), list[ToolCall]()
+        self._aside = aside
+        self._say = runtime.emit_aside if aside else runtime.emit
         self.ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._runtime = runtime
         self._prose: Segment | None = None
@@ -51,7 +56,7 @@ class Attempt:
 
     def begin(self, parts: AsyncGenerator[Part, None]) -> None:
         """Says `request_begin` and starts to read."""
-        self._runtime.emit(RequestBegin())
+        self._say(RequestBegin())
         self._task = self._runtime.scope.spawn(self._read(parts), self._read_ended)
 
     def finish(self, outcome: Outcome, retry_in_ms: int | None = None) -> None:
@@ -62,15 +67,16 @@ class Attempt:
         self._close_open(outcome)
         if completed and outcome.usage:
             ledger = self._runtime.ledger
-            self._runtime.emit(
+            self._say(
                 TokenUsage(
                     session=ledger.usage + outcome.usage,
                     request=outcome.usage,
                     context_window=self._runtime.options.context_window,
+                    compaction_at=self._runtime.options.compaction_at,
                 )
             )
         numbered = self.number > 1 or outcome.status not in ("completed", "aborted")
-        self._runtime.emit(
+        self._say(
             RequestEnd(
                 status=outcome.status,
                 error_message=None if outcome.status in ("completed", "aborted") else outcome.message or "no details",
@@ -128,7 +134,7 @@ class Attempt:
             case CallBegin():
                 self._close_prose(None)
                 id = self._runtime.ledger.ids.claim(part.call_id)
-                self._call_segments[part.key] = Segment(self._runtime.emit, "tool_call", name=part.name, call_id=id)
+                self._call_segments[part.key] = Segment(self._say, "tool_call", name=part.name, call_id=id)
             case SegmentEnd():
                 if part.key is None:
                     self._close_prose(None, part.fidelity)
@@ -141,7 +147,7 @@ class Attempt:
     def _prose_of(self, kind: str) -> Segment:
         if self._prose is None or self._prose.kind != kind:
             self._close_prose(None)
-            self._prose = Segment(self._runtime.emit, "text" if kind == "text" else "thinking")
+            self._prose = Segment(self._say, "text" if kind == "text" else "thinking")
         return self._prose
 
     def _close_prose(self, stop_reason: StopReason | None, fidelity: Fidelity | None = None) -> None:
@@ -165,8 +171,10 @@ class Attempt:
             return
         call = segment.close(None, fidelity)
         assert isinstance(call, ToolCall)
-        self.calls.append(LiveCall(self._runtime, call))
-        self.calls[-1].start()
+        self.made.append(call)
+        if not self._aside:
+            self.calls.append(LiveCall(self._runtime, call))
+            self.calls[-1].start()
 
     def _judged(self, outcome: Outcome) -> Outcome:
         """The adapter's outcome, held against what the reply holds."""
@@ -179,7 +187,7 @@ class Attempt:
             if outcome.finish == "length":
                 return outcome  # the limit has cut it, however its adapter came to end it
             return Outcome("malformed", f"the arguments of {self._bad_call} are not a JSON object")
-        if not self.calls and not self._call_segments and not self.text.strip():
+        if not self.made and not self._call_segments and not self.text.strip():
             return Outcome("malformed", "the reply has neither text nor a tool call")
         return outcome
 

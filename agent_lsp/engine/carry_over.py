@@ -60,6 +60,15 @@ def aborted(input: Sequence[Content], attempts: Sequence[AttemptRecord]) -> list
     return [*outputs, *summaries, *blocks, *others]
 
 
+def detached(input: Sequence[Content]) -> list[Content]:
+    """What can go on without the context it belonged to: outputs, whose calls are gone, become items of one block."""
+    outputs = [one for one in input if isinstance(one, ToolCallOutput)]
+    if not outputs:
+        return list(input)
+    items = [_output_item(one) for one in outputs]
+    return [_block("turn_aborted", items), *(one for one in input if not isinstance(one, ToolCallOutput))]
+
+
 def is_paired(messages: Sequence[Content]) -> bool:
     """Whether every call is answered exactly once, and no other input comes before the answers of its reply."""
     waiting: list[str] = []
@@ -84,6 +93,11 @@ def _input_item(text: Text) -> str:
     return merged or markers.item("user_input", text.text)
 
 
+def _output_item(output: ToolCallOutput) -> str:
+    status = output.stop_reason or "completed"
+    return markers.item("tool_call_output", output.output, id=output.tool_call_id, status=status)
+
+
 def _produced(attempt: AttemptRecord) -> Iterable[str]:
     """Thinking and text as produced, then the calls that were complete, then their outputs, all in order."""
     calls = [one for one in attempt.reply if isinstance(one, ToolCall) and one.stop_reason is None]
@@ -96,5 +110,4 @@ def _produced(attempt: AttemptRecord) -> Iterable[str]:
         yield markers.item("tool_call", call.arguments, name=call.name, id=call.tool_call_id)
     for call in calls:
         if output := attempt.outputs.get(call.tool_call_id):
-            status = output.stop_reason or "completed"
-            yield markers.item("tool_call_output", output.output, id=call.tool_call_id, status=status)
+            yield _output_item(output)

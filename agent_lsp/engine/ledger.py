@@ -23,12 +23,15 @@ from agent_lsp.messages.content import (
 from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.messages.events import (
     Abort,
+    CompactionBegin,
+    CompactionEnd,
     ContextSeed,
     Event,
     Finish,
     RequestBegin,
     RequestEnd,
     RunBegin,
+    SessionUpdate,
     TokenCounts,
     TokenUsage,
     ToolListReady,
@@ -40,7 +43,8 @@ class Ledger:
     """The context of a session and what waits to join it.
 
     `history` grows by whole commits. What waits is, in this order: the outputs of the last reply's calls (`batch`),
-    other input (carry-over, prompts, steering), and what failed attempts of this turn produced.
+    other input (carry-over, prompts, steering), and what failed attempts of this turn produced. While a compaction is
+    on (`compacting`), its prompt comes last, and what a refused request left waiting is held back.
     """
 
     def __init__(self) -> None:
@@ -49,12 +53,18 @@ class Ledger:
         self.batch: Batch | None = None
         self.cut_calls: list[str] = []
         self.tools_told: tuple[ToolSpec, ...] | None = None
-        self.turns = 0
+        self.settings = SessionUpdate()
+        self.turns = self.context_turns = 0
         self.usage = TokenCounts()
         self.context_tokens = 0
+        self.compacting: CompactionBegin | None = None
+        self.is_closed = False
         self._pending: list[Content] = []
         self._attempts: list[AttemptRecord] = []
         self._open: AttemptRecord | None = None
+        self._asked: list[Content] = []
+        self._held: list[Content] = []
+        self._summary = ""
         self._seed: list[Content] = []
         self._seed_left = 0
 
@@ -62,7 +72,7 @@ class Ledger:
         """The input of the next request, the ids as the session knows them."""
         outputs = self.batch.answered() if self.batch else []
         note = carry_over.retried(self._attempts)
-        return (*outputs, *self._pending, *([note] if note else ()))
+        return (*outputs, *self._pending, *([note] if note else ()), *self._asked)
 
     def has_input(self) -> bool:
         """Whether there is anything to send."""
@@ -72,8 +82,26 @@ class Ledger:
         """The messages with the call ids that the provider knows."""
         return tuple(self._with_original_id(one) for one in messages)
 
+    @property
+    def just_compacted(self) -> bool:
+        """Whether nothing was committed since the last compaction."""
+        return not self.history and self.turns > 0
+
+    def opening(self) -> tuple[Content, ...]:
+        """What a fresh context begins with: the summary of the one before, and the input that waits for it."""
+        return tuple(self._pending)
+
+    def end_replay(self) -> None:
+        """Nothing more will be replayed: a compaction that has no end has failed."""
+        if self.compacting:
+            self._compaction_ended("failed")
+
     def apply(self, payload: Content | Event | SessionMeta) -> None:
-        """Takes the next record. Fragments are no records; what does not touch the context changes nothing."""
+        """Takes the next record. Fragments are no records; what does not touch the context changes nothing.
+
+        `is_closed` afterwards: the context has ended with this record, and the next one belongs to another.
+        """
+        self.is_closed = False
         if self._seed_left and not isinstance(payload, ContextSeed):
             self._seeded(payload)
             return
@@ -81,27 +109,41 @@ class Ledger:
             case Text() | InlineData() if payload.role == "assistant":
                 self._replied(payload)
             case Text() | InlineData() | ImageUrl():
-                self._pending.append(payload)
+                (self._asked if self.compacting else self._pending).append(payload)
             case Thinking() | ToolCall():
                 self._replied(payload)
             case ToolCallOutput():
                 self._answered(payload)
+            case _:
+                self._happened(payload)
+
+    def _happened(self, event: Event | SessionMeta) -> None:
+        match event:
             case RequestEnd():
-                self._request_ended(payload)
+                self._request_ended(event)
             case RunBegin():
-                self._run_began()
+                self._settle()
             case RequestBegin():
                 self._open = AttemptRecord()
             case TokenUsage():
-                self.usage, self.context_tokens = payload.session, payload.request.total
+                self.usage = event.session
+                self.context_tokens = self.context_tokens if self.compacting else event.request.total
             case ToolListReady():
-                self.tools_told = payload.tools
+                self.tools_told = event.tools
             case ContextSeed():
-                self._seed_left = payload.count
+                self._seed_left = event.count
+            case SessionUpdate():
+                self.settings = self.settings.model_copy(update=event.model_dump(exclude_none=True))
+            case CompactionBegin():
+                self._compaction_began(event)
+            case CompactionEnd():
+                self._compaction_ended(event.status)
             case Abort():
                 self._interrupt(markers.INTERRUPTED)
             case _:
                 pass
+
+    # --- replies and outputs ---
 
     def _replied(self, payload: Text | InlineData | Thinking | ToolCall) -> None:
         if isinstance(payload, ToolCall):
@@ -119,10 +161,6 @@ class Ledger:
                 attempt.outputs.setdefault(id, output)
                 return
 
-    def _run_began(self) -> None:
-        if self._open or self._attempts or (self.batch and not self.batch.is_settled()):
-            self._interrupt(markers.INTERRUPTED_BY_EXIT)
-
     def _seeded(self, payload: Content | Event | SessionMeta) -> None:
         """One of the messages that are committed as they stand; the last of them commits them all."""
         if isinstance(payload, CONTENT_TYPES):
@@ -134,12 +172,14 @@ class Ledger:
             self.history.append(Commit(self.wire(tuple(self._seed))))
             self._seed = []
 
+    # --- requests ---
+
     def _request_ended(self, event: RequestEnd) -> None:
         attempt = self._open or AttemptRecord()
         self._open = None
         if event.status == "completed":
             self._commit(attempt, event.finish)
-        else:
+        elif not self.compacting:  # a compaction sends the same request again, whatever an attempt produced
             attempt.status = event.status
             self._attempts.append(attempt)
 
@@ -149,9 +189,21 @@ class Ledger:
         self.history.append(Commit(self.wire(self.request_input() + reply)))
         calls = [one for one in reply if isinstance(one, ToolCall)]
         self.batch = Batch(calls, attempt.outputs) if calls else None
+        self._pending, self._attempts, self._asked = [], [], []
+        if self.compacting:
+            self._summary = "".join(one.text for one in reply if isinstance(one, Text))
+            return
         self.cut_calls = [one.name for one in torn] if finish == "length" else []
-        self._pending, self._attempts = [], []
         self.turns += 1
+        self.context_turns += 1
+
+    # --- interrupts ---
+
+    def _settle(self) -> None:
+        """What is not ended here was left by a process that ended."""
+        self.end_replay()
+        if self._open or self._attempts or (self.batch and not self.batch.is_settled()):
+            self._interrupt(markers.INTERRUPTED_BY_EXIT)
 
     def _interrupt(self, placeholder: str) -> None:
         """The turn ends here: what it leaves waits for the next request."""
@@ -167,6 +219,36 @@ class Ledger:
             note = carry_over.retried(self._attempts)
             self._pending = [*given, *([note] if note else [])]
         self.batch, self._attempts = None, []
+
+    # --- compaction ---
+
+    def _compaction_began(self, event: CompactionBegin) -> None:
+        """Folds in what waits. Only the input of a request that was refused as too long is kept for afterwards."""
+        if event.reason == "manual":
+            self._settle()
+        if self._attempts:
+            note = carry_over.retried(self._attempts)
+            self._held = [*self._pending, *([note] if note else [])]
+            self._pending, self._attempts = [], []
+        self.compacting, self._summary = event, ""
+
+    def _compaction_ended(self, status: str) -> None:
+        began, self.compacting = self.compacting, None
+        self._open, self._asked = None, []
+        if status == "completed" and began:
+            dropped = [*(self.batch.answered() if self.batch else []), *self._pending]
+            self.history, self.batch = [], None
+            self._pending = self._opening(began, dropped)
+            self.context_turns = self.context_tokens = 0
+            self.is_closed = True
+        self._pending += self._held
+        self._held = []
+
+    def _opening(self, began: CompactionBegin, dropped: list[Content]) -> list[Content]:
+        if began.mode == "summarize":
+            text = markers.context_summary(markers.read_summary(self._summary))
+            return [Text(role="user", text=text, sender="harness")]
+        return carry_over.detached(dropped)
 
     def _with_original_id(self, payload: Content) -> Content:
         if not isinstance(payload, ToolCall | ToolCallOutput):

@@ -4,42 +4,30 @@ run(new)
   input = carry-over + new
   loop (at most max_turns)
     ┌ request → parts → (decide → execute)*         turn.py, attempt.py, calls.py
-    │ failed → wait → again                         turn.py, backoff.py
+    │ failed → wait → again                         turn.py, pause.py, backoff.py
     └ commit                                        ledger.py
-    input = outputs in call order + steering
+    compaction due? → compact                       compaction.py
+    input = outputs in call order + steering        assembly.py
     nothing to send → the task ends
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from agent_lsp.engine.account import Account, RunResult
+from agent_lsp.engine.assembly import assemble, begin
 from agent_lsp.engine.calls import LiveCall
+from agent_lsp.engine.compaction import Compaction, due
 from agent_lsp.engine.hooks import RunStatus, Stop
 from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.ports import Outcome, StateChange, ThinkingLevel
 from agent_lsp.engine.runtime import Runtime
 from agent_lsp.engine.steering import SteeringQueue
 from agent_lsp.engine.turn import Turn
-from agent_lsp.messages import markers
-from agent_lsp.messages.content import Partial, Text, UserContent
-from agent_lsp.messages.events import Abort, Finish, RunBegin, TokenCounts, ToolListReady
+from agent_lsp.messages.content import Partial, UserContent
+from agent_lsp.messages.events import Abort, CompactionReason, RunBegin
 from agent_lsp.messages.partial import Segment
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """How a run ended. `turns` and `usage` are this run's; `text` is that of the last committed turn, else attempt."""
-
-    run_id: str
-    status: RunStatus
-    turns: int = 0
-    text: str = ""
-    usage: TokenCounts = field(default_factory=TokenCounts)
-    error_message: str | None = None
-    finish: Finish | None = None
-    undelivered: int | None = None
 
 
 class Run:
@@ -51,34 +39,39 @@ class Run:
         self.steering = SteeringQueue()
         self._runtime, self._ledger = runtime, runtime.ledger
         self._thinking_level: ThinkingLevel | None = thinking_level
-        self._turns, self._usage = 0, TokenCounts()
-        self._committed_text: str | None = None
-        self._finish: Finish | None = None
+        self._account = Account(run_id)
         self._turn: Turn | None = None
+        self._compaction: Compaction | None = None
 
     async def drive(self, input: Sequence[UserContent]) -> RunResult:
         """Runs the task to its end, which is the last thing it says."""
-        self._begin(input)
+        self._runtime.emit(RunBegin(run_id=self.run_id), traced_only=True)
+        begin(self._runtime, input)
         initial = self._runtime.hooks.initial_parts(input)
         while not self.interrupt.is_fired:
             if stop := self._runtime.hooks.before_request():
                 return self._stopped(stop)
             turn = self._turn = Turn(self._runtime, self.interrupt, self._thinking_level, initial)
-            outcome = await turn.run()
-            initial = ()
+            outcome, initial = await turn.run(), ()
+            if outcome.context_length and await self._heal(turn):
+                turn = self._turn = Turn(self._runtime, self.interrupt, self._thinking_level)
+                outcome = await turn.run()
             if outcome.status != "completed":
                 return self._stopped(turn.stop) if turn.stop else await self._given_up(outcome, turn)
-            self._commit(outcome, turn)
+            self._account.commit(outcome, turn.attempts[-1])
             if not await self.interrupt.wait_all(call.settled for call in self._calls()):
-                return self._aborted(turn)
+                return self._aborted(turn.abort_reason)
             if stop := next((call.stop for call in self._calls() if call.stop), None):
                 return self._stopped(stop)
-            steered = self._assemble()
-            if not self._ledger.has_input():
-                return self._result("completed")
-            if 0 < self._runtime.options.max_turns <= self._turns:
-                return self._out_of_turns(steered)
-        return self._aborted(None)
+            has_calls = self._ledger.batch is not None
+            if (reason := due(self._runtime)) and not await self._compacted(reason, has_calls):
+                return self._aborted("aborted during compaction") if has_calls else self._result("completed")
+            assembled = assemble(self._runtime, self.steering, has_calls=has_calls)
+            if not assembled.goes_on:
+                return await self._completed()
+            if 0 < self._runtime.options.max_turns <= self._account.turns:
+                return self._out_of_turns(assembled.steered)
+        return self._aborted("aborted by user")
 
     def break_off(self, reason: str) -> None:
         """Ends a task in which the engine itself has failed: what is open is closed, and the reason told."""
@@ -90,80 +83,77 @@ class Run:
 
     def retry_now(self) -> bool:
         """Ends the present reconnect wait; false when nothing waits."""
-        return bool(self._turn and self._turn.retry_now())
+        waiting = self._compaction or self._turn
+        return bool(waiting and waiting.retry_now())
 
     def so_far(self) -> tuple[Partial, ...]:
         """What is being streamed right now, as fragments."""
-        if self._turn is None:
-            return ()
-        replies = self._turn.attempts[-1].so_far() if self._turn.attempts else ()
+        if self._compaction:
+            return self._compaction.so_far()
+        replies = self._turn.attempts[-1].so_far() if self._turn and self._turn.attempts else ()
         return (*replies, *(fragment for call in self._calls() for fragment in call.so_far()))
 
-    def _begin(self, input: Sequence[UserContent]) -> None:
-        self._runtime.emit(RunBegin(run_id=self.run_id), traced_only=True)
-        self._report()
-        for one in input:
-            self._runtime.emit(one, traced_only=True)
-        tools = self._runtime.environment.tools()
-        if tools != self._ledger.tools_told:
-            self._runtime.emit(ToolListReady(tools=tools))
+    # --- compaction ---
 
-    def _commit(self, outcome: Outcome, turn: Turn) -> None:
-        self._turns += 1
-        self._usage += outcome.usage or TokenCounts()
-        self._committed_text, self._finish = turn.attempts[-1].text, outcome.finish
+    async def _compacted(self, reason: CompactionReason, has_calls: bool) -> bool:
+        """Compacts in the task or at its end; false when it was interrupted. A failed one leaves all as it was."""
+        if self._runtime.options.compaction_mode == "discard" and (has_calls or self.steering.waiting()):
+            return True  # it waits for the end of the task
+        return await self._compact(reason) != "aborted"
 
-    def _assemble(self) -> int:
-        """Puts together the next request's input, behind the tool outputs; the number of steering entries in it."""
-        if self._ledger.cut_calls:
-            self._runtime.emit(Text(role="user", text=markers.output_limit(self._ledger.cut_calls), sender="harness"))
-        if self._ledger.has_input() or self.steering.waiting():
-            self._report()
-        entries = self.steering.take()
-        for message in (one for entry in entries for one in entry.messages()):
-            self._runtime.emit(message)
-        if not self._ledger.has_input():
-            for feedback in self._runtime.hooks.before_end():
-                self._runtime.emit(feedback)
-        return len(entries)
+    async def _heal(self, turn: Turn) -> bool:
+        """The request was refused as too long: makes room for it, if there is anything to make room with."""
+        turn.abort_reason = "aborted during compaction"
+        return bool(self._ledger.history) and await self._compact("context") == "completed"
 
-    def _report(self) -> None:
-        for report in self._runtime.environment.reports():
-            self._runtime.emit(Text(role="user", text=report, sender="harness"))
+    async def _compact(self, reason: CompactionReason) -> str:
+        self._compaction = Compaction(self._runtime, self.interrupt, reason)
+        result = await self._compaction.run()
+        self._compaction = None
+        self._account.usage += result.usage
+        self._runtime.set_state(StateChange("running"))
+        return result.status
+
+    # --- the calls of the turn ---
 
     def _calls(self) -> list[LiveCall]:
-        return [call for attempt in self._turn.attempts for call in attempt.calls] if self._turn else []
-
-    async def _given_up(self, outcome: Outcome, turn: Turn) -> RunResult:
-        """The ladder's end. What still runs was allowed and is waited for; its output is carried over."""
-        if outcome.status == "aborted" or not await self.interrupt.wait_all(call.settled for call in self._calls()):
-            return self._aborted(turn)
-        reason = turn.ladder.give_up_reason(outcome)
-        self._runtime.emit(Abort(reason=reason))
-        return self._result(outcome.status, error=reason)
-
-    def _aborted(self, turn: Turn | None) -> RunResult:
-        """The interrupt's end: running tools are shown as interrupted in call order, then `abort`, then nothing."""
-        self._end_calls()
-        default = turn.abort_reason if turn else "aborted by user"
-        self._runtime.emit(Abort(reason=self.interrupt.reason or default))
-        return self._result("aborted")
+        return self._turn.calls() if self._turn else []
 
     def _end_calls(self) -> None:
         for call in self._calls():
             call.interrupt()
 
+    # --- the ends ---
+
+    async def _completed(self) -> RunResult:
+        if self._runtime.options.compaction_mode == "discard" and (reason := due(self._runtime)):
+            await self._compact(reason)
+        return self._result("completed")
+
+    async def _given_up(self, outcome: Outcome, turn: Turn) -> RunResult:
+        """The ladder's end. What still runs was allowed and is waited for; its output is carried over."""
+        if self.interrupt.is_fired or not await self.interrupt.wait_all(call.settled for call in self._calls()):
+            return self._aborted(turn.abort_reason)
+        reason = turn.ladder.give_up_reason(outcome)
+        self._runtime.emit(Abort(reason=reason))
+        return self._result(outcome.status, error=reason)
+
+    def _aborted(self, reason: str) -> RunResult:
+        """The interrupt's end: running tools are shown as interrupted in call order, then `abort`, then nothing."""
+        self._end_calls()
+        self._runtime.emit(Abort(reason=self.interrupt.reason or reason))
+        return self._result("aborted")
+
     def _out_of_turns(self, undelivered: int) -> RunResult:
-        limit = self._runtime.options.max_turns
-        self._note(f"[reached max turns ({limit}); stopping]")
-        return self._result("max_turns", undelivered=undelivered or None)
+        self._note(f"[reached max turns ({self._runtime.options.max_turns}); stopping]")
+        return self._result("max_turns", undelivered=undelivered)
 
     def _stopped(self, stop: Stop) -> RunResult:
         """A hook has ended the task; its text is the answer."""
         self._end_calls()
         if stop.text:
             self._note(stop.text)
-            self._committed_text = stop.text
+            self._account.answer = stop.text
         return self._result(stop.status)
 
     def _note(self, text: str) -> None:
@@ -172,8 +162,7 @@ class Run:
         segment.close("failed")
 
     def _result(self, status: RunStatus, error: str | None = None, undelivered: int | None = None) -> RunResult:
-        attempts = self._turn.attempts if self._turn else []
-        text = self._committed_text if self._committed_text is not None else attempts[-1].text if attempts else ""
         needs_credential = status == "auth"
         self._runtime.set_state(StateChange("auth_required", hint=error) if needs_credential else StateChange("idle"))
-        return RunResult(self.run_id, status, self._turns, text, self._usage, error, self._finish, undelivered)
+        last = self._turn.attempts[-1] if self._turn and self._turn.attempts else None
+        return self._account.result(status, last, error, undelivered)

@@ -14,6 +14,8 @@ from agent_lsp.messages.content import Content, Fidelity, StopReason, ToolCall
 from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import Finish, TokenCounts, ToolSpec
 
+_LEAST_RESERVE_TOKENS = 2048
+
 ThinkingLevel = Literal["none", "low", "medium", "high", "xhigh", "max"]
 Permission = Literal["r", "rw"]
 
@@ -220,6 +222,10 @@ class Trace(Protocol):
         """Adds one message (JSON without its line end) as the next line, in the order of the calls."""
         ...
 
+    def rotate(self, preamble: Sequence[bytes]) -> None:
+        """A new context begins: the next line goes to a new file, behind the lines of the preamble."""
+        ...
+
     async def sync(self) -> None:
         """Returns when everything appended so far is on the disk."""
         ...
@@ -241,13 +247,52 @@ class Sink(Protocol):
         ...
 
 
+class Pictures(Protocol):
+    """Where images go that the model cannot see."""
+
+    def keep(self, image_url: str) -> str:
+        """Keeps the image (a data URL) and returns where, as a model names it to a tool; a web address as it is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Everything that a session is plugged into. Without an approver every call is denied."""
+
+    llm: LLM
+    environment: Environment
+    approver: Approver | None
+    trace: Trace
+    sink: Sink
+    pictures: Pictures | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Settings of the engine; times in milliseconds. `max_turns` ≤ 0 is unlimited."""
+    """Settings of the engine; times in milliseconds, sizes in tokens.
+
+    `max_turns`, `max_context_length` and `max_session_turns` ≤ 0: no limit. `compaction_prompt` asks for the summary.
+    """
 
     max_turns: int = 100
     max_retries: int = 5
     retry_base_ms: int = 250
     retry_cap_ms: int = 30_000
     context_window: int | None = None
+    max_output_tokens: int | None = None
     vision: bool = True
+    compaction_mode: Literal["summarize", "discard", "off"] = "summarize"
+    compaction_prompt: str = "Summarise the conversation so far between [summary] and [/summary]."
+    max_context_length: int = 128_000
+    max_session_turns: int = -1
+
+    @property
+    def compaction_at(self) -> int | None:
+        """Tokens at which a compaction is due; a model's window keeps room for a reply and for the summary itself."""
+        if self.max_context_length <= 0 or self.compaction_mode == "off":
+            return None
+        if not self.context_window:
+            return self.max_context_length
+        quarter = self.context_window // 4
+        reserve = max(_LEAST_RESERVE_TOKENS, min(self.max_output_tokens or quarter, quarter))
+        return min(self.max_context_length, max(1, self.context_window - reserve))

@@ -3,43 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import replace
 
 from agent_lsp.engine.approvals import Gate
 from agent_lsp.engine.hooks import Hooks
 from agent_lsp.engine.ledger import Ledger
-from agent_lsp.engine.ports import LLM, Approver, EngineOptions, Environment, Sink, StateChange, Trace
+from agent_lsp.engine.ports import EngineOptions, Ports, Request, StateChange, ThinkingLevel
 from agent_lsp.engine.scope import TaskScope
-from agent_lsp.messages.content import PARTIAL_TYPES, Content, Partial
-from agent_lsp.messages.envelope import Message, encode, envelope
-from agent_lsp.messages.events import Event
+from agent_lsp.messages.content import PARTIAL_TYPES, Content, Partial, PartialText, Text
+from agent_lsp.messages.envelope import Message, SessionMeta, encode, envelope
+from agent_lsp.messages.events import Event, SessionUpdate, TokenUsage, ToolListReady
 
 
 class Runtime:
     """One session's ports and state. Everything said goes through `emit`: ledger, then trace, then sink."""
 
-    def __init__(
-        self,
-        *,
-        session_id: str,
-        system: str,
-        llm: LLM,
-        environment: Environment,
-        approver: Approver | None,
-        trace: Trace,
-        sink: Sink,
-        options: EngineOptions,
-        hooks: Hooks,
-    ) -> None:
-        self.session_id, self.system = session_id, system
-        self.llm, self.environment, self.options, self.hooks = llm, environment, options, hooks
-        self.trace, self.sink = trace, sink
+    def __init__(self, meta: SessionMeta, ports: Ports, options: EngineOptions, hooks: Hooks) -> None:
+        self.meta, self.options, self.hooks = meta, options, hooks
+        self.session_id, self.system = meta.session_id, meta.system_prompt
+        self.llm, self.environment, self.pictures = ports.llm, ports.environment, ports.pictures
+        self.trace, self.sink = ports.trace, ports.sink
         self.ledger = Ledger()
-        self.scope = TaskScope(session_id)
-        self.gate = Gate(approver, self.scope, self.tell_state)
+        self.scope = TaskScope(self.session_id)
+        self.gate = Gate(ports.approver, self.scope, self.tell_state)
         self.run_id: str | None = None
+        self._is_new = False
         self.told = StateChange("idle")
         self._change = self.told
         self._listeners: list[Callable[[Message], None]] = []
@@ -56,6 +46,53 @@ class Runtime:
             self.sink.push(message, self.run_id)
             for listener in self._listeners:
                 listener(message)
+
+    def emit_aside(self, payload: Content | Partial | Event) -> None:
+        """Says something of a request that is no turn: the client hears only its text and its usage."""
+        if isinstance(payload, PARTIAL_TYPES) and not isinstance(payload, PartialText):
+            return
+        heard = isinstance(payload, PartialText | TokenUsage) or (
+            isinstance(payload, Text) and payload.role == "assistant"
+        )
+        self.emit(payload, traced_only=not heard)
+
+    def replay(self, messages: Iterable[Message]) -> None:
+        """Takes in what was traced before; nothing is said or written by that."""
+        for message in messages:
+            if not isinstance(message.payload, PARTIAL_TYPES):
+                self.ledger.apply(message.payload)
+        self.ledger.end_replay()
+        if self.ledger.is_closed:
+            self.new_context()
+
+    def new_context(self) -> None:
+        """The trace goes on in a new file, which begins with what the new context begins with."""
+        ledger, self._is_new = self.ledger, True
+        updates = [ledger.settings] if ledger.settings != SessionUpdate() else []
+        told = [ToolListReady(tools=ledger.tools_told)] if ledger.tools_told is not None else []
+        head = (self.meta, *updates, *told, *ledger.opening())
+        self.trace.rotate([encode(envelope(payload)) for payload in head])
+
+    def request(self, thinking_level: ThinkingLevel | None) -> Request:
+        """The next request, as the ledger has it."""
+        ledger = self.ledger
+        return Request(
+            system=self.system,
+            tools=ledger.tools_told or (),
+            history=tuple(ledger.history),
+            input=ledger.wire(ledger.request_input()),
+            thinking_level=thinking_level,
+            session_id=self.session_id,
+        )
+
+    def show_tools(self) -> None:
+        """Tells the model and the client of the tools, if they are others or the context is a new one."""
+        tools = self.environment.tools()
+        if tools != self.ledger.tools_told:
+            self.emit(ToolListReady(tools=tools))
+        elif self._is_new:
+            self.sink.push(envelope(ToolListReady(tools=tools)), self.run_id)  # the new trace file begins with it
+        self._is_new = False
 
     @contextmanager
     def overheard(self, listener: Callable[[Message], None]) -> Generator[None]:

@@ -1,79 +1,37 @@
-"""A session: one task at a time, the others wait their turn; the door for front ends and embedders."""
+"""A session: one conversation with a model; the door for front ends and embedders."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import uuid
-from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Iterable, Sequence
 
+from agent_lsp.engine import title
+from agent_lsp.engine.account import RunResult
+from agent_lsp.engine.compaction import Availability, CompactionResult, availability
 from agent_lsp.engine.hooks import Hooks
-from agent_lsp.engine.loop import Run, RunResult
-from agent_lsp.engine.ports import (
-    LLM,
-    Approver,
-    EngineOptions,
-    Environment,
-    Sink,
-    StateChange,
-    ThinkingLevel,
-    Trace,
-)
+from agent_lsp.engine.ports import LLM, Commit, EngineOptions, Ports, StateChange, ThinkingLevel
 from agent_lsp.engine.runtime import Runtime
 from agent_lsp.engine.steering import Steering
-from agent_lsp.errors import SessionBusy
+from agent_lsp.engine.tasks import CompactionTicket, Tasks, Ticket
 from agent_lsp.messages.content import Content, Partial, UserContent
-from agent_lsp.messages.envelope import Message
-from agent_lsp.messages.events import ContextSeed, SessionUpdate, TokenCounts
-
-_log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ticket:
-    """A run that was taken on: it runs, or waits its turn. `result` is never an exception."""
-
-    run_id: str
-    input: tuple[UserContent, ...]
-    thinking_level: ThinkingLevel | None
-    queued: bool
-    result: asyncio.Future[RunResult]
+from agent_lsp.messages.envelope import Message, SessionMeta
+from agent_lsp.messages.events import CompactionMode, ContextSeed, SessionUpdate, TokenCounts
 
 
 class Session:
-    """One conversation with a model, over one engine."""
+    """One conversation, over one engine. `thinking_level` is that of runs which name none."""
 
     def __init__(
         self,
-        *,
-        session_id: str,
-        system: str,
-        llm: LLM,
-        environment: Environment,
-        approver: Approver | None,
-        trace: Trace,
-        sink: Sink,
+        meta: SessionMeta,
+        ports: Ports,
         options: EngineOptions | None = None,
         hooks: Hooks | None = None,
         thinking_level: ThinkingLevel | None = None,
     ) -> None:
         self.thinking_level: ThinkingLevel | None = thinking_level
-        self._runtime = Runtime(
-            session_id=session_id,
-            system=system,
-            llm=llm,
-            environment=environment,
-            approver=approver,
-            trace=trace,
-            sink=sink,
-            options=options or EngineOptions(),
-            hooks=hooks or Hooks(),
-        )
-        self._runtime.queued = lambda: len(self._waiting)
-        self._waiting: list[Ticket] = []
-        self._current: tuple[Ticket, Run] | None = None
-        self._closed = False
+        self._runtime = Runtime(meta, ports, options or EngineOptions(), hooks or Hooks())
+        self._tasks = Tasks(self._runtime)
 
     # --- what it is ---
 
@@ -90,7 +48,12 @@ class Session:
     @property
     def run_id(self) -> str | None:
         """The run that is going on."""
-        return self._current[0].run_id if self._current else None
+        return self._runtime.run_id
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a task or a compaction is going on or waits."""
+        return self._tasks.is_busy
 
     @property
     def turns(self) -> int:
@@ -104,27 +67,44 @@ class Session:
 
     @property
     def context_tokens(self) -> int:
-        """Tokens of the last completed request, reply included."""
+        """Tokens of the last completed turn, reply included; 0 in a fresh context."""
         return self._runtime.ledger.context_tokens
+
+    @property
+    def settings(self) -> SessionUpdate:
+        """The last value of each setting that was ever recorded."""
+        return self._runtime.ledger.settings
 
     @property
     def options(self) -> EngineOptions:
         """The engine's settings in force."""
         return self._runtime.options
 
+    def history(self) -> tuple[Commit, ...]:
+        """The context: what was committed, in order."""
+        return tuple(self._runtime.ledger.history)
+
     def so_far(self) -> tuple[Partial, ...]:
         """The unfinished segments of a running turn, each as a `start` and one `delta` with the body so far."""
-        return self._current[1].so_far() if self._current else ()
+        return self._tasks.so_far()
+
+    def current(self) -> Ticket | None:
+        """The task that is going on."""
+        return self._tasks.ticket
+
+    def compaction(self) -> CompactionTicket | None:
+        """The compaction by hand that is going on."""
+        return self._tasks.compaction
 
     def waiting(self) -> tuple[Ticket, ...]:
-        """The runs that wait their turn, first come first."""
-        return tuple(self._waiting)
+        """The tasks that wait their turn, first come first."""
+        return self._tasks.waiting()
 
     def undelivered(self) -> tuple[Steering, ...]:
         """Steering that was accepted and not delivered yet."""
-        return self._current[1].steering.waiting() if self._current else ()
+        return self._tasks.run.steering.waiting() if self._tasks.run else ()
 
-    # --- what it does ---
+    # --- tasks ---
 
     async def run(self, input: Sequence[UserContent], thinking_level: ThinkingLevel | None = None) -> RunResult:
         """Runs a task to its end. Cancelling the caller aborts it. Raises SessionBusy."""
@@ -153,53 +133,53 @@ class Session:
         self, input: Sequence[UserContent], thinking_level: ThinkingLevel | None = None, *, queue: bool = False
     ) -> Ticket:
         """Takes a task on, which begins at once or (`queue`) when its turn comes. Raises SessionBusy."""
-        busy = self._current is not None or bool(self._waiting)
-        if self._closed or (busy and not queue):
-            raise SessionBusy(self.session_id, self.run_id)
-        future: asyncio.Future[RunResult] = asyncio.get_running_loop().create_future()
-        ticket = Ticket(f"run-{uuid.uuid4().hex[:12]}", tuple(input), thinking_level, busy, future)
-        if busy:
-            self._waiting.append(ticket)
-            self._runtime.tell_state()
-        else:
-            self._start(ticket)
-        return ticket
+        return self._tasks.submit(input, thinking_level or self.thinking_level, queue=queue)
 
     def cancel(self, ticket: Ticket, reason: str | None = None) -> bool:
         """Interrupts the task, or takes it out of the queue, where it leaves nothing; false when it has ended."""
-        if ticket in self._waiting:
-            self._waiting.remove(ticket)
-            ticket.result.set_result(RunResult(ticket.run_id, "aborted"))
-            self._runtime.tell_state()
-            return True
-        if self._current and self._current[0] is ticket:
-            self._current[1].interrupt.fire(reason)
-            return True
-        return False
-
-    def current(self) -> Ticket | None:
-        """The task that is going on."""
-        return self._current[0] if self._current else None
+        return self._tasks.cancel(ticket, reason)
 
     def steer(self, input: Sequence[UserContent], run_id: str | None = None) -> Steering | None:
         """Queues words for the running task, which delivers them before it ends; None when there is no such task."""
-        if self._current is None or (run_id is not None and run_id != self.run_id):
+        run = self._tasks.run
+        if run is None or run.interrupt.is_fired or run_id not in (None, run.run_id):
             return None
-        if self._current[1].interrupt.is_fired:
-            return None
-        return self._current[1].steering.put(input)
+        return run.steering.put(input)
 
     def unsteer(self, steer_id: str) -> bool:
         """Takes steering back; false once it was delivered."""
-        return bool(self._current and self._current[1].steering.withdraw(steer_id))
+        return bool(self._tasks.run and self._tasks.run.steering.withdraw(steer_id))
 
     def retry_now(self) -> bool:
         """Ends the present reconnect wait; the attempt count stays. False when nothing waits."""
-        return bool(self._current and self._current[1].retry_now())
+        return self._tasks.retry_now()
 
-    def record(self, change: SessionUpdate, *, traced_only: bool = False) -> None:
-        """Records a change of settings (which is put in force elsewhere)."""
-        self._runtime.emit(change, traced_only=traced_only)
+    # --- the context ---
+
+    def compactability(self) -> Availability:
+        """Whether a compaction by hand would do anything."""
+        return availability(self._runtime)
+
+    def start_compaction(self, mode: CompactionMode | None = None) -> CompactionTicket | None:
+        """Starts to compact; None (a no-op) unless that is `ok`. Raises SessionBusy."""
+        if not self.is_busy and self.compactability() != "ok":
+            return None
+        return self._tasks.compact(mode)
+
+    async def compact(self, mode: CompactionMode | None = None) -> CompactionResult:
+        """Compacts. Cancelling the caller aborts it. Raises SessionBusy."""
+        ticket = self.start_compaction(mode)
+        if ticket is None:
+            return CompactionResult("completed")
+        try:
+            return await asyncio.shield(ticket.result)
+        except asyncio.CancelledError:
+            ticket.interrupt.fire()
+            raise
+
+    async def generate_title(self) -> str | None:
+        """A title for the conversation, by one request beside everything else; None when the model gives none."""
+        return await title.generate(self._runtime)
 
     def seed(self, messages: Sequence[Content]) -> None:
         """Commits messages as they stand, before the first run; each call in them must have its output."""
@@ -207,13 +187,27 @@ class Session:
         for message in messages:
             self._runtime.emit(message, traced_only=True)
 
-    def configure(
-        self, *, system: str | None = None, llm: LLM | None = None, options: EngineOptions | None = None
-    ) -> None:
-        """Puts other settings in force; between runs only."""
-        runtime = self._runtime
-        runtime.system, runtime.llm = system or runtime.system, llm or runtime.llm
-        runtime.options = options or runtime.options
+    def replay(self, messages: Iterable[Message]) -> None:
+        """Takes in what was traced of the present context before, first of all; says and writes nothing."""
+        self._runtime.replay(messages)
+
+    def count_from(self, turns: int, usage: TokenCounts, call_ids: Iterable[str]) -> None:
+        """After a replay: what the session has used in its earlier contexts too."""
+        ledger = self._runtime.ledger
+        ledger.turns, ledger.usage = turns, usage
+        for id in call_ids:
+            ledger.ids.note(id)
+
+    # --- settings ---
+
+    def record(self, change: SessionUpdate, *, traced_only: bool = False) -> None:
+        """Records a change of settings (which is put in force elsewhere)."""
+        self._runtime.emit(change, traced_only=traced_only)
+
+    def configure(self, *, llm: LLM | None = None, options: EngineOptions | None = None) -> None:
+        """Puts another model or other options in force; between runs only."""
+        self._runtime.llm = llm or self._runtime.llm
+        self._runtime.options = options or self._runtime.options
 
     def credential_changed(self) -> None:
         """The reason to wait for a credential is gone."""
@@ -222,48 +216,6 @@ class Session:
 
     async def close(self) -> None:
         """Aborts what runs, empties the queue, ends tools and tasks; within about 5 s."""
-        self._closed = True
-        for ticket in self.waiting():
-            self.cancel(ticket)
-        if ticket := self.current():
-            self.cancel(ticket)
-            await asyncio.wait((ticket.result,))
+        await self._tasks.close()
         await asyncio.gather(self._runtime.environment.close(), self._runtime.scope.close())
         await self._runtime.trace.sync()
-
-    # --- one task at a time ---
-
-    def _start(self, ticket: Ticket) -> None:
-        level = ticket.thinking_level or self.thinking_level
-        run = Run(self._runtime, ticket.run_id, level)
-        self._current = (ticket, run)
-        self._runtime.run_id = ticket.run_id
-        self._runtime.set_state(StateChange("running"))
-        self._runtime.scope.spawn(self._drive(ticket, run), lambda task: self._driven(ticket, run, task))
-
-    async def _drive(self, ticket: Ticket, run: Run) -> None:
-        result = await run.drive(ticket.input)
-        self._advance()
-        try:
-            await self._runtime.trace.sync()
-        finally:  # a close in the middle of it cancels this wait, and syncs by itself
-            ticket.result.set_result(result)
-
-    def _advance(self) -> None:
-        """A task is over: the next one begins, if any waits."""
-        self._current, self._runtime.run_id = None, None
-        if self._waiting and not self._closed:
-            self._start(self._waiting.pop(0))
-
-    def _driven(self, ticket: Ticket, run: Run, task: asyncio.Task[None]) -> None:
-        """The task is over. One that failed inside is answered all the same, and the session is usable again."""
-        if ticket.result.done():
-            return
-        error = None if task.cancelled() else task.exception()
-        _log.error("run %s failed inside", ticket.run_id, exc_info=error)
-        message = "the engine failed inside; the server's log has the details"
-        try:
-            run.break_off(message)
-        finally:
-            self._advance()
-            ticket.result.set_result(RunResult(ticket.run_id, "failed", error_message=message))

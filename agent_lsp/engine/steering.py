@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_lsp.messages import markers
-from agent_lsp.messages.content import Text, UserContent
+from agent_lsp.messages.content import ImageUrl, Text, UserContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +17,16 @@ class Steering:
     steer_id: str
     input: tuple[UserContent, ...]
 
-    def messages(self) -> Iterator[UserContent]:
-        """One `[user_steering]` text with all of its words, then whatever else it holds."""
+    def messages(self, fold: Callable[[ImageUrl], str] | None = None) -> Iterator[UserContent]:
+        """One `[user_steering]` text with all of its words, then whatever else it holds.
+
+        With `fold`, an image is a line of the block: it must stay the whole text of its message.
+        """
         words = "\n\n".join(one.text for one in self.input if isinstance(one, Text))
-        if words:
-            yield Text(role="user", text=markers.steering(words))
-        yield from (one for one in self.input if not isinstance(one, Text))
+        images = [fold(one) for one in self.input if isinstance(one, ImageUrl)] if fold else []
+        if words or images:
+            yield Text(role="user", text=markers.steering("\n".join([*([words] if words else []), *images])))
+        yield from (one for one in self.input if not isinstance(one, Text) and not (fold and isinstance(one, ImageUrl)))
 
 
 class SteeringQueue:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections.abc import AsyncGenerator, Sequence
 
 from agent_lsp.engine.attempt import Attempt
 from agent_lsp.engine.backoff import Ladder
+from agent_lsp.engine.calls import LiveCall
 from agent_lsp.engine.hooks import Retry, Stop
 from agent_lsp.engine.interrupt import Interrupt
-from agent_lsp.engine.ports import Outcome, Part, Request, StateChange, ThinkingLevel
+from agent_lsp.engine.pause import Pause
+from agent_lsp.engine.ports import Outcome, Part, StateChange, ThinkingLevel
 from agent_lsp.engine.runtime import Runtime
 
 ABORTED = Outcome("aborted")
@@ -29,7 +30,7 @@ class Turn:
         self._thinking_level: ThinkingLevel | None = thinking_level
         options = runtime.options
         self.ladder = Ladder(options.max_retries, options.retry_base_ms, options.retry_cap_ms)
-        self._wait: asyncio.Future[None] | None = None
+        self._pause = Pause(runtime, interrupt, StateChange("running"))
 
     async def run(self) -> Outcome:
         """Climbs the ladder; the outcome of the last attempt, or an aborted one when the run was interrupted."""
@@ -49,7 +50,7 @@ class Turn:
                 return outcome
             if isinstance(verdict, Retry) and verdict.note:
                 self._runtime.emit(verdict.note)
-            if not await self._pause(wait_ms, number):
+            if not await self._pause.wait(wait_ms, number, self.calls()):
                 self.abort_reason = "aborted during reconnect backoff"
                 return ABORTED
         raise AssertionError("unreachable")
@@ -61,10 +62,7 @@ class Turn:
 
     def retry_now(self) -> bool:
         """Ends the present wait; false when nothing waits."""
-        if self._wait is None or self._wait.done():
-            return False
-        self._wait.set_result(None)
-        return True
+        return self._pause.skip()
 
     def _begin(self, number: int) -> Attempt:
         attempt = Attempt(self._runtime, number)
@@ -76,36 +74,11 @@ class Turn:
         if self._initial:
             initial, self._initial = self._initial, ()
             return _replay(initial)
-        runtime, ledger = self._runtime, self._runtime.ledger
-        request = Request(
-            system=runtime.system,
-            tools=ledger.tools_told or (),
-            history=tuple(ledger.history),
-            input=ledger.wire(ledger.request_input()),
-            thinking_level=self._thinking_level,
-            session_id=runtime.session_id,
-        )
-        return runtime.llm.stream(request)
+        return self._runtime.llm.stream(self._runtime.request(self._thinking_level))
 
-    async def _pause(self, wait_ms: int, number: int) -> bool:
-        """Waits, and for the tools that still run; false when interrupted."""
-        loop = asyncio.get_running_loop()
-        self._wait = loop.create_future()
-        timer = loop.call_later(wait_ms / 1000, _resolve, self._wait)
-        self._runtime.set_state(StateChange("reconnecting", attempt=number, retry_in_ms=wait_ms))
-        waited = await self._interrupt.wait(self._wait)
-        timer.cancel()
-        self._wait = None
-        calls = [call for attempt in self.attempts for call in attempt.calls]
-        if waited and await self._interrupt.wait_all(call.settled for call in calls):
-            self._runtime.set_state(StateChange("running"))
-            return True
-        return False
-
-
-def _resolve(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
+    def calls(self) -> list[LiveCall]:
+        """All calls of the turn, those of failed attempts too, in call order."""
+        return [call for attempt in self.attempts for call in attempt.calls]
 
 
 async def _replay(parts: Sequence[Part]) -> AsyncGenerator[Part, None]:

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 
 NO_OUTPUT = "[no output]"
 INTERRUPTED = "[interrupted: tool aborted by user]"
+NOT_A_SUMMARY = "[tool error] the compaction request expects a summary, not tool calls"
+GO_ON = "Go on."
 INTERRUPTED_BY_EXIT = "[interrupted: process exited before the tool finished]"
 
 _CARRIED = ("turn_aborted", "turn_retried")
@@ -25,6 +27,16 @@ def block(tag: str, body: str) -> str:
 def steering(text: str) -> str:
     """What a person said while a task was running."""
     return block("user_steering", text)
+
+
+def context_summary(text: str) -> str:
+    """What the summarised context comes to; the first input of the next one."""
+    return block("context_summary", text)
+
+
+def attached_image(path: str) -> str:
+    """An image that the model cannot see, and where it is."""
+    return f"[attached image: {path}]"
 
 
 def attached_file(path: str, text: str) -> str:
@@ -65,6 +77,14 @@ def carried_items(text: str) -> str | None:
         if text.startswith(head) and text.endswith(tail):
             return text[len(head) : -len(tail)]
     return None
+
+
+def read_summary(text: str) -> str:
+    """The summary in a reply: the first pair that is not empty, else what is left without the tags, else the text."""
+    found = bodies(text, "summary")
+    if not found:
+        return text.strip()
+    return next((body for body in found if body), re.sub(r"[\[<]/?summary[\]>]", "", text).strip())
 
 
 def is_block(text: str, tag: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from agent_lsp.server.compact_handlers import CompactHandlers
 from agent_lsp.server.configuration import ConfigurationHandlers
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.handshake import Configuration
@@ -15,9 +16,9 @@ from agent_lsp.server.session_handlers import SessionHandlers
 
 def service(connection: Connection, hub: Hub, configured: Callable[[Configuration], None]) -> Service:
     """What the connection serves, on the sessions of `hub`. `configured` gets the configuration whenever it changes."""
-    sessions, runs = SessionHandlers(connection, hub), RunHandlers(connection, hub)
+    sessions, runs, contexts = SessionHandlers(connection, hub), RunHandlers(connection, hub), CompactHandlers(hub)
     return Service(
-        requests=sessions.requests() | runs.requests(),
+        requests=sessions.requests() | runs.requests() | contexts.requests(),
         notifications=runs.notifications() | ConfigurationHandlers(connection, configured).notifications(),
         shutdown=hub.abort_all,
         close=hub.close_all,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_lsp.engine.session import Ticket
+from agent_lsp.engine.tasks import Ticket
 from agent_lsp.errors import InvalidParams, LimitExceeded, SessionNotFound, WorkspaceInvalid
 from agent_lsp.server.approve import ClientPerson
 from agent_lsp.server.ask import ClientQuestions
@@ -14,7 +15,7 @@ from agent_lsp.server.connection import Connection
 from agent_lsp.server.methods import Input, SessionInfo
 from agent_lsp.server.stream import StreamSink
 from agent_lsp.server.uris import uri_of
-from agent_lsp.sessions.open_session import Opener, OpenSession, SessionSpec
+from agent_lsp.sessions.open_session import Client, Opener, OpenSession, SessionSpec
 from agent_lsp.trace.history import Page
 from agent_lsp.trace.paths import new_session_id
 from agent_lsp.trace.store import SessionStore, StoredSession
@@ -52,17 +53,40 @@ class Hub:
 
         Raises LimitExceeded, WorkspaceInvalid, ModelUnavailable or InvalidParams.
         """
+        self._make_room()
+        if problem := _not_a_folder(spec.workspace):
+            raise WorkspaceInvalid(f"{spec.workspace} {problem}", hint="name an existing folder as workspace")
+        session_id = new_session_id()
+        return self._serve(session_id, lambda client: self.opener.open(session_id, spec, client))
+
+    def resume(self, session_id: str) -> Served:
+        """Goes on with a session that is only on the disk; it becomes the current one. One that is open stays open.
+
+        Raises SessionNotFound, SessionBusy, LimitExceeded, ModelUnavailable or WorkspaceInvalid.
+        """
+        if served := self._open.get(session_id):
+            self.select(served)
+            return served
+        self._make_room()
+        return self._serve(session_id, lambda client: self.opener.resume(session_id, client))
+
+    def fork(self, source_id: str, at_turn: int | None) -> Served:
+        """Opens a new session with what another one has committed; it becomes the current one."""
+        self._make_room()
+        session_id = new_session_id()
+        return self._serve(session_id, lambda client: self.opener.fork(source_id, at_turn, session_id, client))
+
+    def _make_room(self) -> None:
         if len(self._open) >= self._max_sessions:
             raise LimitExceeded(
                 f"{self._max_sessions} sessions are open", hint="close one, or raise limits.maxSessions"
             )
-        if problem := _not_a_folder(spec.workspace):
-            raise WorkspaceInvalid(f"{spec.workspace} {problem}", hint="name an existing folder as workspace")
-        session_id = new_session_id()
-        sink = StreamSink(self._connection, session_id)
-        person = ClientPerson(self._connection, session_id, self._connection.greeted.client.can("approve"))
-        ask = ClientQuestions(self._connection, session_id)
-        opened = self.opener.open(session_id, spec, sink, person, ask)
+
+    def _serve(self, session_id: str, open_session: Callable[[Client], OpenSession]) -> Served:
+        connection = self._connection
+        sink = StreamSink(connection, session_id)
+        person = ClientPerson(connection, session_id, connection.greeted.client.can("approve"))
+        opened = open_session(Client(sink, person, ClientQuestions(connection, session_id)))
         served = self._open[session_id] = Served(opened, sink, person)
         self._current = session_id
         return served
@@ -114,8 +138,12 @@ class Hub:
         tickets = [(served.session.session, ticket) for served in self._open.values() for ticket in _unfinished(served)]
         for session, ticket in tickets:
             session.cancel(ticket)
-        if tickets:
-            await asyncio.wait([ticket.result for _, ticket in tickets])
+        compactions = [one for served in self._open.values() if (one := served.session.session.compaction())]
+        for compaction in compactions:
+            compaction.interrupt.fire()
+        ends = [*(ticket.result for _, ticket in tickets), *(compaction.result for compaction in compactions)]
+        if ends:
+            await asyncio.wait(ends)
 
     async def close_all(self) -> None:
         """Ends everything."""
@@ -186,6 +214,7 @@ def info(opened: OpenSession) -> SessionInfo:
         usage=session.usage,
         context_tokens=session.context_tokens,
         context_window=endpoint.context_window,
+        compaction_at=session.options.compaction_at,
         trace_path=str(opened.trace.path) if opened.trace.path else None,
         parent_id=opened.meta.parent_id,
     )
@@ -210,6 +239,7 @@ def stored_info(stored: StoredSession) -> SessionInfo:
         usage=totals.usage,
         context_tokens=totals.context_tokens,
         context_window=stored.meta.model_context_window,
+        compaction_at=totals.compaction_at,
         trace_path=str(stored.trace_path),
         parent_id=stored.meta.parent_id,
     )

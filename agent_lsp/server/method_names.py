@@ -10,6 +10,8 @@ METHODS: tuple[str, ...] = (
     "agent/session/close",
     "agent/session/update",
     "agent/session/history",
+    "agent/session/resume",
+    "agent/session/fork",
     "agent/session/delete",
     "agent/run",
     "agent/steer",
@@ -20,7 +22,9 @@ METHODS: tuple[str, ...] = (
     "agent/rules/revoke",
     "agent/tools",
     "agent/models",
+    "agent/compact",
     "agent/compactability",
+    "agent/title",
 )
 SERVER_REQUESTS: tuple[str, ...] = ("agent/approve", "agent/ask")
 MODES: tuple[str, ...] = ("native",)

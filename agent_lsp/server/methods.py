@@ -7,9 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from agent_lsp.engine.compaction import Availability
 from agent_lsp.engine.hooks import RunStatus
 from agent_lsp.engine.ports import SessionState, ThinkingLevel
-from agent_lsp.messages.events import Finish, TokenCounts
+from agent_lsp.messages.content import StopReason
+from agent_lsp.messages.events import CompactionMode, Finish, TokenCounts
 from agent_lsp.policy.modes import ApprovalMode
 
 
@@ -160,6 +162,7 @@ class SessionInfo(Result):
     usage: TokenCounts
     context_tokens: int
     context_window: int | None = None
+    compaction_at: int | None = None
     trace_path: str | None = None
     parent_id: str | None = None
 
@@ -239,8 +242,30 @@ class AbortAnswer(Result):
     """What was aborted, once it has ended."""
 
     aborted: bool
-    what: Literal["run", "queued"] | None = None
+    what: Literal["run", "queued", "compaction"] | None = None
     run_id: str | None = None
+
+
+class CompactParams(Params):
+    """`agent/compact`; `mode`: another one than the settings', for this once."""
+
+    session_id: str | None = None
+    mode: CompactionMode | None = None
+
+
+class CompactAnswer(Result):
+    """What the compaction came to; nothing was done unless `availability` is `ok`."""
+
+    status: StopReason
+    availability: Availability
+    error_message: str | None = None
+
+
+class ForkParams(Params):
+    """`agent/session/fork`; `atTurn`: the last turn that is taken along, the first one is 1."""
+
+    session_id: str
+    at_turn: int | None = None
 
 
 class RevokeParams(Params):

@@ -8,8 +8,8 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from agent_lsp.engine.loop import RunResult
-from agent_lsp.engine.session import Ticket
+from agent_lsp.engine.account import RunResult
+from agent_lsp.engine.tasks import CompactionTicket, Ticket
 from agent_lsp.errors import RequestRefused
 from agent_lsp.messages.content import Text, UserContent
 from agent_lsp.messages.events import SessionUpdate
@@ -56,7 +56,6 @@ class RunHandlers:
             "agent/unsteer": Method(UnsteerParams, self.unsteer),
             "agent/abort": Method(AbortParams, self.abort),
             "agent/retryNow": Method(SessionParams, self.retry_now),
-            "agent/compactability": Method(SessionParams, self.compactability),
         }
 
     def notifications(self) -> dict[str, Observer[Any]]:
@@ -98,6 +97,8 @@ class RunHandlers:
         result: RunResult = await asyncio.shield(ticket.result)
         served.session.touch()
         served.forget_settled()
+        if self._hub.opener.gives_titles and result.turns and not served.session.title:
+            self._connection.spawn(served.session.retitle())
         if progress:
             served.sink.progress.pop(ticket.run_id, None)
             self._cancellable.pop(progress.token, None)
@@ -134,7 +135,10 @@ class RunHandlers:
     def abort(self, params: AbortParams, _: Call) -> Awaitable[AbortAnswer]:
         """`agent/abort`: interrupts before it returns; answered once that has ended."""
         session = self._hub.get(params.session_id).session.session
-        current = session.current()
+        current, compaction = session.current(), session.compaction()
+        if compaction and params.run_id is None:
+            compaction.interrupt.fire()
+            return _compaction_aborted(compaction)
         if params.run_id is None:
             ticket = current
         else:
@@ -149,11 +153,6 @@ class RunHandlers:
     def retry_now(self, params: SessionParams, _: Call) -> dict[str, bool]:
         """`agent/retryNow`."""
         return {"skipped": self._hub.get(params.session_id).session.session.retry_now()}
-
-    def compactability(self, params: SessionParams, _: Call) -> dict[str, str]:
-        """`agent/compactability`: contexts are not compacted."""
-        self._hub.get(params.session_id)
-        return {"availability": "unsupported"}
 
     def progress_cancelled(self, params: ProgressCancelled) -> None:
         """The cancel button of a run's progress is an abort of it."""
@@ -207,6 +206,12 @@ async def _aborted(ticket: Ticket, what: Literal["run", "queued"]) -> AbortAnswe
     if result.status != "aborted":
         return AbortAnswer(aborted=False)
     return AbortAnswer(aborted=True, what=what, run_id=ticket.run_id)
+
+
+async def _compaction_aborted(ticket: CompactionTicket) -> AbortAnswer:
+    result = await asyncio.shield(ticket.result)
+    aborted = result.status == "aborted"
+    return AbortAnswer(aborted=aborted, what="compaction" if aborted else None)
 
 
 async def _nothing_ran() -> AbortAnswer:

@@ -11,6 +11,7 @@ from agent_lsp.server.connection import Connection
 from agent_lsp.server.history import history, read_seed
 from agent_lsp.server.hub import Hub, info, refuse
 from agent_lsp.server.methods import (
+    ForkParams,
     HistoryParams,
     ListParams,
     NamedSessionParams,
@@ -40,6 +41,8 @@ class SessionHandlers:
         """The methods, by name."""
         return {
             "agent/session/new": Method(NewParams, self.new),
+            "agent/session/resume": Method(NamedSessionParams, self.resume),
+            "agent/session/fork": Method(ForkParams, self.fork),
             "agent/session/list": Method(ListParams, self.list),
             "agent/session/history": Method(HistoryParams, self.history),
             "agent/session/update": Method(UpdateParams, self.update),
@@ -72,6 +75,14 @@ class SessionHandlers:
             initial_history=read_seed(params.initial_history or []),
         )
         return info(self._hub.create(spec).session)
+
+    def resume(self, params: NamedSessionParams, _: Call) -> SessionInfo:
+        """`agent/session/resume`: an open session only becomes the current one."""
+        return info(self._hub.resume(params.session_id).session)
+
+    def fork(self, params: ForkParams, _: Call) -> SessionInfo:
+        """`agent/session/fork`."""
+        return info(self._hub.fork(params.session_id, params.at_turn).session)
 
     def list(self, params: ListParams, _: Call) -> SessionList:
         """`agent/session/list`."""

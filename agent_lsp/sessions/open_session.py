@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from agent_lsp.engine.ports import Sink, ThinkingLevel
 from agent_lsp.engine.session import Session
 from agent_lsp.errors import InvalidParams, SessionBusy
 from agent_lsp.messages.content import Content
-from agent_lsp.messages.envelope import SessionMeta, timestamp
+from agent_lsp.messages.envelope import Message, SessionMeta, timestamp
 from agent_lsp.messages.events import Mode, SessionUpdate
 from agent_lsp.policy.approver import Person
 from agent_lsp.policy.grants import Grants
@@ -52,6 +53,15 @@ class Model:
         return f"{self.endpoint.provider}/{self.endpoint.model}"
 
 
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A front end's side of one session: where its stream goes, who decides on its calls, who answers its questions."""
+
+    sink: Sink
+    person: Person
+    ask: Ask
+
+
 class Opener(Protocol):
     """Makes sessions and knows what they can be made of; the composition root is one."""
 
@@ -60,10 +70,29 @@ class Opener(Protocol):
         """The folder of a session that names none."""
         ...
 
-    def open(self, session_id: str, spec: SessionSpec, sink: Sink, person: Person, ask: Ask) -> OpenSession:
-        """Makes a session; `person` decides on its calls, `ask` puts its model's questions.
+    @property
+    def gives_titles(self) -> bool:
+        """Whether a session without a title is given one after its first run."""
+        ...
+
+    def open(self, session_id: str, spec: SessionSpec, client: Client) -> OpenSession:
+        """Makes a session.
 
         Raises ModelUnavailable, WorkspaceInvalid or InvalidParams.
+        """
+        ...
+
+    def resume(self, session_id: str, client: Client) -> OpenSession:
+        """Goes on with a session that an earlier process left. Blocks on the disk.
+
+        Raises SessionNotFound, SessionBusy (another process has it), ModelUnavailable or WorkspaceInvalid.
+        """
+        ...
+
+    def fork(self, source_id: str, at_turn: int | None, session_id: str, client: Client) -> OpenSession:
+        """Makes a session that begins with what another one has committed, up to a turn. Blocks on the disk.
+
+        Raises SessionNotFound, InvalidParams, ModelUnavailable or WorkspaceInvalid.
         """
         ...
 
@@ -112,7 +141,7 @@ class OpenSession:
         nothing has changed.
         """
         between_runs = change.model is not None or change.mode is not None or change.tools is not None
-        if between_runs and (self.session.run_id or self.session.waiting()):
+        if between_runs and self.session.is_busy:
             raise SessionBusy(self.session_id, self.session.run_id)
         if change.mode not in (None, self.mode):
             raise InvalidParams("invalid params: mode", [("mode", f"the mode {change.mode!r} is not available")])
@@ -131,6 +160,16 @@ class OpenSession:
             self.touch()
             self.session.record(change)
 
+    async def retitle(self) -> str | None:
+        """Has the model give the session a title, which never takes the place of one that was given meanwhile."""
+        before = self.title
+        title = await self.session.generate_title()
+        if title is None or self.title != before:
+            return None
+        self.title = title
+        self.session.record(SessionUpdate(title=title))
+        return title
+
     def touch(self) -> None:
         """Something happened in it."""
         self.updated_at = timestamp()
@@ -145,3 +184,17 @@ class OpenSession:
         if unknown:
             raise InvalidParams("invalid params: tools", [("tools", f"no such tools: {', '.join(unknown)}")])
         self.toolset.keep(names)
+
+
+def last_settings(messages: Iterable[Message]) -> SessionUpdate:
+    """The last value of each setting that was ever changed."""
+    settings = SessionUpdate()
+    for message in messages:
+        if isinstance(message.payload, SessionUpdate):
+            settings = settings.model_copy(update=message.payload.model_dump(exclude_none=True))
+    return settings
+
+
+def level_named(name: str) -> ThinkingLevel | None:
+    """The thinking level of that name, if it is one."""
+    return next((level for level in get_args(ThinkingLevel) if level == name), None)

@@ -155,6 +155,12 @@ class TraceWriter:
         start, until = decode_cursor(cursor), until or self.end()
         return page(traced(self._data.trace_files(self._session_id), start, until), limit)
 
+    def abandon(self) -> None:
+        """Lets go of the file and its lock at once: the session is not resumed after all."""
+        self._closed = True
+        if self._file:
+            self._file.close()
+
     async def close(self) -> None:
         """Syncs and lets go of the file and its lock. Lines appended later are ignored, as are second closes."""
         if self._closed:

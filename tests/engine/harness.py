@@ -14,13 +14,13 @@ import asyncio
 import functools
 import json
 import selectors
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.hooks import Hooks
 from agent_lsp.engine.ledger import Ledger
-from agent_lsp.engine.loop import RunResult
 from agent_lsp.engine.ports import (
     LLM,
     Approver,
@@ -29,16 +29,19 @@ from agent_lsp.engine.ports import (
     EngineOptions,
     Environment,
     Part,
+    Pictures,
+    Ports,
     Request,
     Sink,
     StateChange,
     ToolResult,
     Trace,
 )
-from agent_lsp.engine.session import Session, Ticket
+from agent_lsp.engine.session import Session
+from agent_lsp.engine.tasks import Ticket
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import PARTIAL_TYPES, ImageUrl, Text, Thinking, ToolCall, ToolCallOutput, UserContent
-from agent_lsp.messages.envelope import Message
+from agent_lsp.messages.envelope import Message, SessionMeta
 from agent_lsp.messages.events import ToolSpec
 from agent_lsp.providers.scripted import Called, Scripted, call
 
@@ -251,9 +254,18 @@ class Lines:
     lines: list[bytes] = field(default_factory=list[bytes])
     synced: int = 0
     sync_s: float = 0
+    contexts: list[int] = field(default_factory=lambda: [0])
+    opening: list[bytes] | None = None
 
     def append(self, line: bytes) -> None:
+        if self.opening is not None:
+            self.contexts.append(len(self.lines))
+            self.lines += self.opening
+            self.opening = None
         self.lines.append(line)
+
+    def rotate(self, preamble: Sequence[bytes]) -> None:
+        self.opening = list(preamble)
 
     async def sync(self) -> None:
         count = len(self.lines)
@@ -294,6 +306,16 @@ class Screen:
 # --- all of it together -----------------------------------------------------------------------------------------------
 
 
+META = SessionMeta(
+    session_id="s",
+    provider="p",
+    model_id="m",
+    system_prompt="be brief",
+    workspace="/w",
+    created_at="2026-01-01T00:00:00.000Z",
+)
+
+
 class Rig:
     """A session, its fakes, and what a test wants to know of them."""
 
@@ -306,19 +328,22 @@ class Rig:
         hooks: Hooks | None = None,
         gap_s: float = 0,
         stubborn_model: bool = False,
+        pictures: Pictures | None = None,
     ) -> None:
         self.llm, self.tools, self.person = Scripted(), Tools(), person or Person()
         self.trace, self.screen = Lines(), Screen()
         self.session = Session(
-            session_id="s",
-            system="be brief",
-            llm=Paced(self.llm, gap_s, stubborn_model),
-            environment=self.tools,
-            approver=self.person if has_approver else None,
-            trace=self.trace,
-            sink=self.screen,
-            options=options,
-            hooks=hooks,
+            META,
+            Ports(
+                Paced(self.llm, gap_s, stubborn_model),
+                self.tools,
+                self.person if has_approver else None,
+                self.trace,
+                self.screen,
+                pictures,
+            ),
+            options,
+            hooks,
         )
 
     async def __aenter__(self) -> Rig:

@@ -68,7 +68,7 @@ async def test_the_story_of_a_run_that_fails_works_is_steered_and_interrupted():
                 "tool_call_output tool_call_id='b' output='Tool call denied by user.' stop_reason='aborted'",
                 "  partial_tool_call_output.start",
                 "  partial_tool_call_output.delta 1\n",
-                "token_usage request={'cache_read': 0, 'cache_write': 10, 'output': 5, 'total': 15}",
+                "token_usage request={'cache_read': 0, 'cache_write': 10, 'output': 5, 'total': 15} compaction_at=128000",
                 "request_end status='completed' attempt=2 finish='tool_calls'",
                 "  partial_tool_call_output.delta 2\n",
                 "  partial_tool_call_output.stop",
@@ -94,7 +94,7 @@ async def test_the_story_of_a_run_that_fails_works_is_steered_and_interrupted():
                 "  partial_text.delta ok",
                 "  partial_text.stop",
                 "text text='ok'",
-                "token_usage request={'cache_read': 0, 'cache_write': 10, 'output': 5, 'total': 15}",
+                "token_usage request={'cache_read': 0, 'cache_write': 10, 'output': 5, 'total': 15} compaction_at=128000",
                 "request_end status='completed' finish='stop'",
             ]
         )

@@ -43,8 +43,8 @@ async def test_the_trace_has_run_and_input_before_what_is_streamed():
         ticket = rig.start("one", "two")
         await ticket.result
         traced = rig.traced()
-        assert [one["type"] for one in traced[:4]] == ["run_begin", "text", "text", "tool_list_ready"]
-        assert (traced[0]["run_id"], traced[1]["text"], traced[2]["text"]) == (ticket.run_id, "one", "two")
+        assert [one["type"] for one in traced[:4]] == ["run_begin", "tool_list_ready", "text", "text"]
+        assert (traced[0]["run_id"], traced[2]["text"], traced[3]["text"]) == (ticket.run_id, "one", "two")
         assert not [one for one in traced if one["type"].startswith("partial_")]
         assert rig.trace.synced == len(rig.trace.lines), "the result comes when the trace is on the disk"
 

@@ -1,0 +1,47 @@
+"""What a run comes to: its result, and the account that is kept for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agent_lsp.engine.attempt import Attempt
+from agent_lsp.engine.hooks import RunStatus
+from agent_lsp.engine.ports import Outcome
+from agent_lsp.messages.events import Finish, TokenCounts
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended. `turns` and `usage` are this run's; `text` is that of the last committed turn, else attempt."""
+
+    run_id: str
+    status: RunStatus
+    turns: int = 0
+    text: str = ""
+    usage: TokenCounts = field(default_factory=TokenCounts)
+    error_message: str | None = None
+    finish: Finish | None = None
+    undelivered: int | None = None
+
+
+class Account:
+    """What one run has done so far."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self.turns, self.usage = 0, TokenCounts()
+        self.answer: str | None = None
+        self._finish: Finish | None = None
+
+    def commit(self, outcome: Outcome, attempt: Attempt) -> None:
+        """A turn was committed."""
+        self.turns += 1
+        self.usage += outcome.usage or TokenCounts()
+        self.answer, self._finish = attempt.text, outcome.finish
+
+    def result(
+        self, status: RunStatus, last: Attempt | None, error: str | None = None, undelivered: int | None = None
+    ) -> RunResult:
+        """How it ended; without a committed turn the text is that of the last attempt."""
+        text = self.answer if self.answer is not None else last.text if last else ""
+        return RunResult(self.run_id, status, self.turns, text, self.usage, error, self._finish, undelivered or None)

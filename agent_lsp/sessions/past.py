@@ -1,0 +1,115 @@
+"""What is read of a session's traces to go on with it, or to fork it. Everything here blocks on the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from agent_lsp.errors import InvalidParams, SessionNotFound
+from agent_lsp.messages.content import ToolCall, ToolCallOutput
+from agent_lsp.messages.envelope import Message, SessionMeta
+from agent_lsp.messages.events import (
+    ApprovalDecision,
+    CompactionBegin,
+    CompactionEnd,
+    RequestEnd,
+    RunBegin,
+    TokenCounts,
+)
+from agent_lsp.trace.paths import DataDir
+from agent_lsp.trace.reader import read_trace
+from agent_lsp.trace.store import SessionStore
+
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A session as its traces leave it: its present context, and what its earlier ones have used up.
+
+    `messages` are those of the newest file without its meta. `call_ids` are those of the earlier contexts.
+    """
+
+    meta: SessionMeta
+    messages: tuple[Message, ...]
+    turns: int
+    usage: TokenCounts
+    call_ids: tuple[str, ...]
+
+
+def read_past(data: DataDir, store: SessionStore, session_id: str, warn: Warn) -> Past:
+    """Reads a session to go on with it. Raises SessionNotFound when it has no trace, or none that can be read."""
+    stored = store.get(session_id)
+    try:
+        *earlier, newest = data.trace_files(session_id)
+        meta, messages = _without_meta(read_trace(newest.path, warn))
+        ids = tuple(_call_ids(message for file in earlier for message in read_trace(file.path, warn)))
+    except (OSError, ValueError) as error:
+        raise SessionNotFound(session_id, f"its trace cannot be read ({error})") from error
+    if meta is None:
+        raise SessionNotFound(session_id, f"{newest.path.name} does not begin with what the session is")
+    return Past(meta, messages, stored.totals.turns, stored.totals.usage, ids)
+
+
+def read_committed(
+    data: DataDir, session_id: str, at_turn: int | None, warn: Warn
+) -> tuple[SessionMeta, list[Message]]:
+    """What was committed up to a turn (default: all) in the context that it belongs to, and what the session is.
+
+    Raises SessionNotFound, and InvalidParams for a turn that there was not.
+    """
+    files = data.trace_files(session_id)
+    turns = 0
+    for number, file in enumerate(files, 1):
+        try:
+            meta, messages = _without_meta(read_trace(file.path, warn))
+        except OSError as error:
+            raise SessionNotFound(session_id, f"its trace cannot be read ({error.strerror})") from error
+        if meta is None:
+            raise SessionNotFound(session_id, f"{file.path.name} does not begin with what the session is")
+        here = sum(1 for _ in _commits(messages))
+        if number == len(files) or (at_turn is not None and at_turn <= turns + here):
+            last = here if at_turn is None else at_turn - turns
+            if last > here or (at_turn is not None and at_turn < 1):
+                raise InvalidParams("invalid params: atTurn", [("atTurn", f"the session has {turns + here} turns")])
+            return meta, committed(messages, last)
+        turns += here
+    raise SessionNotFound(session_id, "it has no trace")
+
+
+def committed(messages: Sequence[Message], turns: int) -> list[Message]:
+    """The messages up to the end of the so-manieth turn, and the outputs of its calls."""
+    ends = [at for at, _ in zip(_commits(messages), range(turns), strict=False)]
+    if not ends:
+        return []
+    kept = list(messages[: ends[-1] + 1])
+    for message in messages[ends[-1] + 1 :]:
+        if not isinstance(message.payload, ToolCallOutput | ApprovalDecision):
+            break
+        kept.append(message)
+    return kept
+
+
+def _commits(messages: Sequence[Message]) -> Iterator[int]:
+    """The places of the turns' ends; the requests of a compaction are no turns."""
+    compacting = False
+    for at, message in enumerate(messages):
+        match message.payload:
+            case CompactionBegin():
+                compacting = True
+            case CompactionEnd() | RunBegin():
+                compacting = False
+            case RequestEnd(status="completed") if not compacting:
+                yield at
+            case _:
+                pass
+
+
+def _without_meta(messages: Iterable[Message]) -> tuple[SessionMeta | None, tuple[Message, ...]]:
+    read = tuple(messages)
+    first = read[0].payload if read else None
+    return (first, read[1:]) if isinstance(first, SessionMeta) else (None, read)
+
+
+def _call_ids(messages: Iterable[Message]) -> Iterator[str]:
+    return (message.payload.tool_call_id for message in messages if isinstance(message.payload, ToolCall))
