@@ -26,6 +26,7 @@ class Model:
     max_output_tokens: int | None = None
     vision: bool = False
     tool_calling: bool = True
+    think_tags: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +39,34 @@ class BuiltIn:
     base_url_env: str | None = None
     default_model: str | None = None
     models: Mapping[str, Model] = field(default_factory=dict[str, Model])
+    other_urls: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Base URLs of other dialects that the provider speaks."""
 
 
-def _hosted(name: str, api: str, base_url: str, default_model: str, models: Mapping[str, Model]) -> BuiltIn:
-    return BuiltIn(api, base_url, KEY_VARIABLES[name], f"{name.upper()}_BASE_URL", default_model, models)
+def _hosted(
+    name: str,
+    api: str,
+    base_url: str,
+    default_model: str,
+    models: Mapping[str, Model],
+    other_urls: Mapping[str, str] | None = None,
+) -> BuiltIn:
+    url_variable = f"{name.upper()}_BASE_URL"
+    return BuiltIn(api, base_url, KEY_VARIABLES[name], url_variable, default_model, models, other_urls or {})
 
 
 _CLAUDE = Model(200_000, 64_000, vision=True)
 _GPT = Model(400_000, 128_000, vision=True)
 _GPT_OSS = Model(131_072)
+_GEMINI = Model(1_048_576, 65_536, vision=True)
+_FAMILIES: tuple[tuple[str, Model], ...] = (
+    ("claude-", Model(200_000, vision=True)),
+    ("gemini-", Model(1_048_576, vision=True)),
+    ("gpt-oss", _GPT_OSS),
+    ("gpt-5", Model(400_000, vision=True)),
+    ("gpt-4o", Model(128_000, vision=True)),
+)
+"""What a model that is not listed is taken for, by a part of its name."""
 
 BUILT_IN: Mapping[str, BuiltIn] = {
     "anthropic": _hosted(
@@ -63,17 +83,24 @@ BUILT_IN: Mapping[str, BuiltIn] = {
     ),
     "openai": _hosted(
         "openai",
-        "openai-chat",
+        "openai-responses",
         "https://api.openai.com/v1",
         "gpt-5.1",
-        {"gpt-5.1": _GPT, "gpt-5": _GPT, "gpt-5-mini": _GPT, "gpt-4.1": Model(1_047_576, 32_768, vision=True)},
+        {
+            "gpt-5.1": _GPT,
+            "gpt-5.1-codex": _GPT,
+            "gpt-5": _GPT,
+            "gpt-5-mini": _GPT,
+            "gpt-4.1": Model(1_047_576, 32_768, vision=True),
+        },
     ),
     "gemini": _hosted(
         "gemini",
-        "openai-chat",
-        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "gemini",
+        "https://generativelanguage.googleapis.com",
         "gemini-2.5-pro",
-        {name: Model(1_048_576, 65_536, vision=True) for name in ("gemini-2.5-pro", "gemini-2.5-flash")},
+        dict.fromkeys(("gemini-2.5-pro", "gemini-2.5-flash", "gemini-3.1-pro-preview", "gemini-3.5-flash"), _GEMINI),
+        {"openai-chat": "https://generativelanguage.googleapis.com/v1beta/openai"},
     ),
     "openrouter": _hosted(
         "openrouter",
@@ -178,13 +205,14 @@ def model_settings(provider: str, model: str, providers: Providers) -> Model:
     """What is known of a model: configuration over catalogue over safe defaults."""
     known = KNOWN.get(provider)
     listed = known.models.get(model) if known else None
-    base = listed or (Model(200_000, vision=True) if "claude-" in model else Model())
+    base = listed or next((family for part, family in _FAMILIES if part in model), Model())
     given = _models(providers.get(provider, {})).get(model) or {}
     return Model(
         context_window=given.get("context_window", base.context_window),
         max_output_tokens=given.get("max_output_tokens", base.max_output_tokens),
         vision=given.get("vision", base.vision),
         tool_calling=given.get("tool_calling", base.tool_calling),
+        think_tags=given.get("think_tags", base.think_tags),
     )
 
 
@@ -193,11 +221,16 @@ def configured_models(providers: Providers, environ: Mapping[str, str]) -> list[
     return [_info(provider, model, providers, environ) for provider, model in _listed(providers, environ)]
 
 
+def is_nothing_configured(default: str | None, providers: Providers, environ: Mapping[str, str]) -> bool:
+    """Whether neither a model nor a provider was named and no key is there: then this machine may be asked."""
+    return not default and not providers and not any(credential(name, {}, environ) for name in BUILT_IN)
+
+
 def default_model(default: str | None, providers: Providers, environ: Mapping[str, str]) -> dict[str, str]:
     """The model of a session that names none, as `{"provider", "model"}`.
 
     A configured default stays what it is, usable or not: nothing stands in for it silently. Without one it is the first
-    built-in provider with a key, else the rehearsal.
+    built-in provider with a key, else the first model of a local server that is listed, else the rehearsal.
     """
     if default:
         provider, _, model = default.partition("/")
@@ -205,6 +238,9 @@ def default_model(default: str | None, providers: Providers, environ: Mapping[st
     for name, known in BUILT_IN.items():
         if known.default_model and credential(name, providers.get(name, {}), environ):
             return {"provider": name, "model": known.default_model}
+    for name in LOCAL:
+        for model in _models(providers.get(name, {})):
+            return {"provider": name, "model": model}
     return {"provider": REHEARSAL, "model": REHEARSAL}
 
 

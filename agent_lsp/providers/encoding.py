@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from pydantic_core import to_json
 
-from agent_lsp.engine.ports import Commit
+from agent_lsp.engine.ports import Commit, Request
 from agent_lsp.messages.content import Content, Fidelity, Text, Thinking, ToolCall
 from agent_lsp.providers.shape import as_dict
 
@@ -71,6 +71,15 @@ def runs(messages: Iterable[Content]) -> Iterator[tuple[bool, list[Content]]]:
 def own_fidelity(fidelity: Fidelity | None, adapter: str) -> dict[str, Any]:
     """What this adapter wrote; that of another one is nobody's business here."""
     return as_dict(as_dict(fidelity).get(adapter))
+
+
+def has_own(request: Request, adapter: str) -> bool:
+    """Whether anything in the request was marked by this adapter."""
+    return any(
+        own_fidelity(message.fidelity, adapter)
+        for messages in (*(commit.messages for commit in request.history), request.input)
+        for message in messages
+    )
 
 
 def fitting_id(call_id: str, pattern: re.Pattern[str], length: int, prefix: str = "") -> str:

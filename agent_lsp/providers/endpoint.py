@@ -33,6 +33,9 @@ class Endpoint:
     max_output_tokens: int | None = None
     vision: bool = False
     tool_calling: bool = True
+    think_tags: bool = False
+    egress_log: str | None = None
+    """File that is told of each request, see `egress`; None: nothing is."""
     request_timeout_s: float = REQUEST_TIMEOUT_S
     content_timeout_s: float = CONTENT_TIMEOUT_S
 
@@ -75,7 +78,7 @@ def endpoint_for(provider: str, model: str, providers: Providers, environ: Mappi
         )
     if provider == REHEARSAL and model != REHEARSAL:
         raise ModelUnavailable(f"the rehearsal has no model {model!r}", hint="use rehearsal/rehearsal")
-    base_url = _base_url(provider, settings, known, environ)
+    base_url = _base_url(settings, known, api, environ)
     if api != REHEARSAL:
         _require_url(provider, base_url)
         _require_key(provider, settings, environ)
@@ -92,14 +95,16 @@ def endpoint_for(provider: str, model: str, providers: Providers, environ: Mappi
         max_output_tokens=facts.max_output_tokens,
         vision=facts.vision,
         tool_calling=facts.tool_calling,
+        think_tags=facts.think_tags,
         request_timeout_s=float(settings.get("request_timeout") or timeout_s),
         content_timeout_s=float(settings.get("content_timeout") or CONTENT_TIMEOUT_S),
     )
 
 
-def _base_url(provider: str, settings: Mapping[str, Any], known: BuiltIn | None, environ: Mapping[str, str]) -> str:
+def _base_url(settings: Mapping[str, Any], known: BuiltIn | None, api: str, environ: Mapping[str, str]) -> str:
     from_env = environ.get(known.base_url_env or "") if known else None
-    url = settings.get("base_url") or from_env or (known.base_url if known else "")
+    usual = known.other_urls.get(api, known.base_url) if known else ""
+    url = settings.get("base_url") or from_env or usual
     return str(url).strip()
 
 

@@ -10,6 +10,7 @@ from contextlib import aclosing
 from typing import Protocol
 
 from agent_lsp.engine.ports import Outcome, Part
+from agent_lsp.providers import egress
 from agent_lsp.providers.decoder import BodyDecoder
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.failure import Fault, TransportError, judge, judge_transport, one_line, read_answer
@@ -60,6 +61,7 @@ async def exchange(endpoint: Endpoint, talk: Talk) -> AsyncGenerator[Part, None]
             said = one_line(f"the request cannot be encoded: {error}", endpoint.secrets)
             yield Outcome("failed", said, permanent=True)
             return
+        egress.note(endpoint, len(body))
         silence_s = min(endpoint.request_timeout_s, endpoint.content_timeout_s)
         try:
             async with post(

@@ -18,6 +18,7 @@ from agent_lsp.providers.failure import Reason, TransportError
 
 CONNECT_TIMEOUT_S = 15.0
 _MAX_ERROR_BYTES = 256 * 1024
+_MAX_LISTING_BYTES = 4 * 1024 * 1024
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=16, keepalive_expiry=60)
 
 _Pools = dict[str, httpx.AsyncClient]
@@ -96,6 +97,21 @@ async def post(
         yield Answer(response)
     finally:
         await response.aclose()
+
+
+async def get(url: str, *, within_s: float) -> bytes | None:
+    """The body of a small answer from this machine; None unless it is a success that comes whole and in time."""
+    try:
+        client = _pool(url, is_loopback=True)
+        async with asyncio.timeout(within_s), client.stream("GET", url, timeout=within_s) as response:
+            body = bytearray()
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > _MAX_LISTING_BYTES:
+                    return None
+            return bytes(body) if response.is_success else None
+    except (TimeoutError, *_EXCEPTIONS):
+        return None
 
 
 async def close() -> None:

@@ -12,6 +12,7 @@ from agent_lsp.engine.ports import Request
 from agent_lsp.messages.content import Content, Text, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ToolSpec
 from agent_lsp.providers.failure import one_line
+from agent_lsp.providers.mending import SEARCH, TODO, mend, most_promising
 from agent_lsp.providers.shape import as_dict
 
 INTRODUCTION = (
@@ -19,23 +20,6 @@ INTRODUCTION = (
     " ANTHROPIC_API_KEY in the environment or default_model in the configuration."
 )
 
-TYPOS = {
-    "teh": "the",
-    "Helo": "Hello",
-    "helo": "hello",
-    "recieve": "receive",
-    "lenght": "length",
-    "retrun": "return",
-    "fucntion": "function",
-    "occured": "occurred",
-    "seperate": "separate",
-    "wrold": "world",
-}
-"""What it can mend by itself: spelling that is wrong wherever it stands."""
-
-_TYPO = re.compile(rf"\b({'|'.join(TYPOS)})\b")
-_TODO = re.compile(r"\b(TODO|FIXME)\b:?\s*(.*)")
-_SEARCH = rf"\b(TODO|FIXME|{'|'.join(TYPOS)})\b"
 _WANTS_CHANGE = re.compile(
     r"\b(fix|mend|repair|edit|change|correct|improve|clean|todo|typos?|bugs?|implement|finish)\b", re.I
 )
@@ -44,8 +28,6 @@ _WANTS_FILE = re.compile(r"\b(?:create|write|add|make)\b[^\n]*?([\w./-]*\w\.\w+)
 _COMMAND = re.compile(r"\brun\b[^`\n]*`([^`\n]+)`", re.I)
 _RUN = re.compile(r"\brun\s+(ls|pwd|date|git status|git diff|git log)\b", re.I)
 _FILE = re.compile(r"(?<![\w/.-])((?:\.{0,2}/)?[\w-][\w./-]*\.[A-Za-z]\w*)")
-_HIT = re.compile(r" *(\d+): (.*)")
-_NUMBERED = re.compile(r"^ *(\d+)\t(.*)$", re.MULTILINE)
 _TITLE_WORDS = 6
 
 
@@ -165,7 +147,7 @@ def _change(task: Task, tools: _Toolbox) -> Iterator[Call]:
         return
     page = task.output("read_file")
     if page is not None:
-        edit = _edit(page)
+        edit = mend(page)
         path = next(_arguments(call).get("file_path", "") for call, _ in task.steps if call.name == "read_file")
         if edit:
             yield from tools.call("edit_file", file_path=path, old_string=edit[0], new_string=edit[1])
@@ -175,8 +157,8 @@ def _change(task: Task, tools: _Toolbox) -> Iterator[Call]:
         yield from tools.call("read_file", file_path=named[1])
     elif hits is None:
         yield from tools.call("list_files")
-        yield from tools.call("search_text", pattern=_SEARCH)
-    elif path := _most_promising(hits):
+        yield from tools.call("search_text", pattern=SEARCH)
+    elif path := most_promising(hits):
         yield from tools.call("read_file", file_path=path)
 
 
@@ -203,41 +185,12 @@ def _run(task: Task, tools: _Toolbox) -> Iterator[Call]:
         yield from tools.call("exec_command", cmd=wanted[1], description="asked for in the prompt")
 
 
-def _most_promising(hits: str) -> str | None:
-    """The file of the first misspelling, else of the first thing left to do."""
-    found: list[tuple[str, str]] = []
-    path = ""
-    for line in hits.splitlines():
-        if hit := _HIT.fullmatch(line):
-            found.append((path, hit[2]))
-        elif line.strip():
-            path = line.strip().removesuffix(":")
-    return next((path for pattern in (_TYPO, _TODO) for path, text in found if path and pattern.search(text)), None)
-
-
-def _edit(page: str) -> tuple[str, str] | None:
-    """(old, new) for a line of a numbered page: a misspelling is mended, else a thing left to do is marked as seen."""
-    lines = [text for _, text in _NUMBERED.findall(page)]
-    for line in lines:
-        if _TYPO.search(line) and _is_unique(line, lines):
-            return line, _TYPO.sub(lambda word: TYPOS[word[1]], line)
-    for line in lines:
-        found = _TODO.search(line)
-        if found and "(seen by the rehearsal)" not in line and _is_unique(line, lines):
-            return line, line.replace(found[1], f"{found[1]} (seen by the rehearsal)", 1)
-    return None
-
-
 def _arguments(call: ToolCall) -> dict[str, Any]:
     """The arguments of an earlier call; what is no object has none."""
     try:
         return as_dict(json.loads(call.arguments))
     except ValueError:
         return {}
-
-
-def _is_unique(line: str, lines: list[str]) -> bool:
-    return sum(line in other for other in lines) == 1
 
 
 # --- what to say ------------------------------------------------------------------------------------------------------
@@ -261,7 +214,7 @@ def _doing(call: Call | ToolCall) -> str:
 def _account(task: Task) -> str:
     """What happened, step by step, denials and failures too."""
     lines = [f"- {_doing(call)}: {_outcome(output)}" for call, output in task.steps]
-    left = [found[2] for found in _TODO.finditer(task.output("read_file") or "") if found[2]]
+    left = [found[2] for found in TODO.finditer(task.output("read_file") or "") if found[2]]
     more = (
         [f"Left to do, and beyond my rules: {left[0].strip()}."]
         if left and task.output("edit_file") is not None

@@ -7,8 +7,10 @@ used; the last resort is to say nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
+
+from agent_lsp.providers.failure import Fault
 
 Wording = Mapping[str, Any]
 Style = Literal[
@@ -157,6 +159,13 @@ ALL = "thinking"
 """Refused where a model knows no level at all."""
 
 _UNKNOWN_CODES = frozenset({"unsupported_parameter", "unknown_parameter"})
+_NONE_AT_ALL = re.compile(
+    r"\b(unsupported|unrecognized|unknown|unexpected|extra) (request )?(parameter|argument|field|input|name)"
+    r"|(thinking|reasoning|reasoning[ _]?effort)[`'\"]? (is|are) not supported"
+    r"|not support (thinking|reasoning|parameter)|argument not supported",
+    re.I,
+)
+_QUOTED = re.compile(r"unsupported value: '([^']*)'", re.I)
 
 _UNREASONING = re.compile(r"(^|[/.])(gpt-(3|4)|chatgpt-)|-chat-latest$")
 _GEMINI = re.compile(r"gemini-(\d+(?:\.\d+)?)")
@@ -195,6 +204,12 @@ def key(words: Wording) -> str:
     return repr(sorted((name, repr(value)) for name, value in words.items()))
 
 
-def given_up(words: Wording, codes: Collection[str]) -> str:
-    """What to remember of a refusal of `words`: this wording, or all where the codes say that the field is unknown."""
-    return ALL if _UNKNOWN_CODES & set(codes) else key(words)
+def is_about(words: Wording, fault: Fault) -> bool:
+    """Whether the fault may be about these words; one that quotes another value than ours is not."""
+    quoted = _QUOTED.search(fault.message)
+    return quoted is None or f"'{quoted[1]}'" in repr(words)
+
+
+def given_up(words: Wording, fault: Fault) -> str:
+    """What to remember of a refusal of `words`: this wording, or all where the fault says that none is understood."""
+    return ALL if fault.codes & _UNKNOWN_CODES or _NONE_AT_ALL.search(fault.message) else key(words)

@@ -73,7 +73,7 @@ class _MessagesTalk:
         )
         if not words:
             return None
-        self._refused.add(thinking.given_up(words, fault.codes))
+        self._refused.add(thinking.given_up(words, fault))
         return f"thinking level {self._request.thinking_level}"
 
 

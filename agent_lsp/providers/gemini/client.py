@@ -11,11 +11,12 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from agent_lsp.engine.ports import LLM, Part, Request
 from agent_lsp.providers import switches, thinking
 from agent_lsp.providers.decoder import BodyDecoder
+from agent_lsp.providers.encoding import has_own
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.exchange import exchange
 from agent_lsp.providers.failure import Fault
 from agent_lsp.providers.gemini.request import JSON_SCHEMA, GeminiEncoder
-from agent_lsp.providers.gemini.stream import GeminiReader
+from agent_lsp.providers.gemini.stream import ADAPTER, GeminiReader
 from agent_lsp.providers.headers import BEARER, headers_for
 
 _VERSION = re.compile(r"/v\d\w*(/|$)")
@@ -73,7 +74,7 @@ class _GeminiTalk:
         request only.
         """
         if _SIGNATURE.search(fault.message):
-            if not self._with_signatures:
+            if not self._with_signatures or not has_own(self._request, ADAPTER):
                 return None
             self._with_signatures = False
             return "the signatures of earlier turns"
@@ -82,7 +83,7 @@ class _GeminiTalk:
             return JSON_SCHEMA
         words = self._encoder.wording(self._request, frozenset(self._refused))
         if words and switches.names(fault, *_LEVEL):
-            self._refused.add(thinking.given_up(words, fault.codes))
+            self._refused.add(thinking.given_up(words, fault))
             return f"thinking level {self._request.thinking_level}"
         return None
 

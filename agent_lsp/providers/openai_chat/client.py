@@ -17,6 +17,8 @@ from agent_lsp.providers.openai_chat.dialect import Dialect, dialect_of
 from agent_lsp.providers.openai_chat.request import ChatEncoder
 from agent_lsp.providers.openai_chat.stream import ChatReader
 
+_LEVEL = ("reasoning", "reasoning.effort", "reasoningEffort", "thinking", "effort")
+
 
 class ChatModel:
     """Keeps what it encoded of the contexts that it was sent, and nothing else."""
@@ -49,7 +51,10 @@ class _ChatTalk:
 
     def decoder(self) -> BodyDecoder:
         """A decoder for the reply."""
-        return BodyDecoder(ChatReader(self._endpoint.provider), self._endpoint.secrets)
+        return BodyDecoder(self._reader(), self._endpoint.secrets)
+
+    def _reader(self) -> ChatReader:
+        return ChatReader(self._endpoint.provider, think_tags=self._endpoint.think_tags)
 
     def lower(self, fault: Fault) -> str | None:
         """Gives up the first switch in use that the fault names."""
@@ -58,8 +63,8 @@ class _ChatTalk:
                 self._refused.add(switch)
                 return words[0]
         words = thinking.wording(self._dialect.thinking, self._request.thinking_level, frozenset(self._refused))
-        if words and switches.names(fault, *words, "reasoning", "reasoning.effort", "thinking", "effort"):
-            self._refused.add(thinking.given_up(words, fault.codes))
+        if words and thinking.is_about(words, fault) and switches.names(fault, *words, *_LEVEL):
+            self._refused.add(thinking.given_up(words, fault))
             return next(iter(words))
         return None
 

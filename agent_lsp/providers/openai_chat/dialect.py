@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from agent_lsp.providers.catalog import BUILT_IN
+from agent_lsp.providers.catalog import BUILT_IN, LOCAL
 from agent_lsp.providers.endpoint import Endpoint
-from agent_lsp.providers.thinking import Style
+from agent_lsp.providers.thinking import Style, openai_style
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +28,36 @@ class Dialect:
     """The field in which earlier thinking is wanted back even where another model wrote it."""
     cache_key: bool = False
     """Whether `prompt_cache_key` is understood."""
+    cache_marks: tuple[str, ...] = ()
+    """Parts of the names of models whose prompts are cached only up to marks in the messages."""
     key_header: str = "authorization"
 
 
 _OPENAI = Dialect(max_tokens="max_completion_tokens", cache_key=True)
+_LOW_TO_HIGH = Dialect(thinking="low_high")
+_KIMI = Dialect(thinking="switch", thinking_field="reasoning_content")
 
 _BY_HOST: Mapping[str, Dialect] = {
     "api.openai.com": _OPENAI,
     "openai.azure.com": Dialect(max_tokens="max_completion_tokens", key_header="api-key"),
     "generativelanguage.googleapis.com": Dialect(),
-    "openrouter.ai": Dialect(thinking="openrouter"),
+    "openrouter.ai": Dialect(thinking="openrouter", cache_marks=("claude", "gemini-2")),
     "api.deepseek.com": Dialect(thinking="deepseek", text_parts=False, thinking_field="reasoning_content"),
     "api.mistral.ai": Dialect(
         thinking="high_only", stream_options=False, user_after_tool=False, nine_character_ids=True
     ),
-    "api.groq.com": Dialect(thinking="low_high"),
-    "api.x.ai": Dialect(thinking="low_high"),
+    "api.groq.com": _LOW_TO_HIGH,
+    "api.x.ai": _LOW_TO_HIGH,
     "api.z.ai": Dialect(thinking="zai", thinking_field="reasoning_content"),
-    "api.moonshot.ai": Dialect(thinking="switch", thinking_field="reasoning_content"),
-    "api.moonshot.cn": Dialect(thinking="switch", thinking_field="reasoning_content"),
+    "api.moonshot.ai": _KIMI,
+    "api.moonshot.cn": _KIMI,
+    "api.together.xyz": _LOW_TO_HIGH,
+    "api.fireworks.ai": _LOW_TO_HIGH,
+    "api.cerebras.ai": Dialect(thinking="low_high", max_tokens="max_completion_tokens"),
 }
+
+_BY_NAME: Mapping[str, Dialect] = dict.fromkeys(LOCAL, _LOW_TO_HIGH)
+"""Servers on this machine have no host of their own."""
 
 
 def dialect_of(endpoint: Endpoint) -> Dialect:
@@ -59,5 +69,6 @@ def dialect_of(endpoint: Endpoint) -> Dialect:
     for host in hosts:
         for suffix, dialect in _BY_HOST.items():
             if host == suffix or host.endswith("." + suffix):
-                return dialect
-    return Dialect()
+                is_silent = dialect is _OPENAI and openai_style(endpoint.model) == "silent"
+                return replace(dialect, thinking="silent") if is_silent else dialect
+    return _BY_NAME.get(endpoint.provider) or Dialect()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agent_lsp.engine.ports import Request
@@ -32,8 +32,7 @@ class ChatEncoder:
 
     def body(self, request: Request, refused: frozenset[str]) -> bytes:
         """The body, less what the server is known to refuse. A longer context extends a shorter one's bytes."""
-        system = [encode({"role": "system", "content": request.system})] if request.system else []
-        messages = b",".join(filter(None, (*system, *map(self._commit, request.history), self._encoded(request.input))))
+        messages = b",".join(filter(None, self._messages(request)))
         fields = [
             b'"model":' + encode(self._endpoint.model),
             b'"messages":[' + messages + b"]",
@@ -41,6 +40,22 @@ class ChatEncoder:
             encode(self._settings(request, refused))[1:-1],
         ]
         return b"{" + b",".join(fields) + b"}"
+
+    def _messages(self, request: Request) -> Iterator[bytes]:
+        """Everything in order. Marks for the cache go where this request and the one before it end."""
+        if not any(part in self._endpoint.model for part in self._dialect.cache_marks):
+            yield from [encode({"role": "system", "content": request.system})] if request.system else []
+            yield from map(self._commit, request.history)
+            yield self._encoded(request.input)
+            return
+        yield from [encode(_marked({"role": "system", "content": request.system}))] if request.system else []
+        yield from map(self._commit, request.history[:-1])
+        for messages in (*(commit.messages for commit in request.history[-1:]), request.input):
+            rendered = self._rendered(messages)
+            asked = [at for at, one in enumerate(rendered) if one["role"] in ("user", "tool")]
+            for at in asked[-1:]:
+                rendered[at] = _marked(rendered[at])
+            yield b",".join(map(encode, rendered))
 
     def max_tokens_field(self, refused: frozenset[str]) -> str | None:
         """The field that limits the reply; the other one where the usual one is refused."""
@@ -60,10 +75,13 @@ class ChatEncoder:
         return {**settings, **wording(self._dialect.thinking, request.thinking_level, refused)}
 
     def _encoded(self, messages: Sequence[Content]) -> bytes:
+        return b",".join(map(encode, self._rendered(messages)))
+
+    def _rendered(self, messages: Sequence[Content]) -> list[Json]:
         rendered: list[Json] = []
         for is_model, run in runs(messages):
             rendered += self._assistant(run) if is_model else self._user(run)
-        return b",".join(map(encode, rendered))
+        return rendered
 
     # --- the model's side ---------------------------------------------------------------------------------------------
 
@@ -149,6 +167,15 @@ class ChatEncoder:
         if self._dialect.text_parts and len(parts) > 1:
             return [{"role": "user", "content": parts}]
         return [{"role": "user", "content": part["text"] if part["type"] == "text" else [part]} for part in parts]
+
+
+def _marked(message: Json) -> Json:
+    """The message with a mark on the last part of its content."""
+    content: str | list[Json] = message["content"]
+    *parts, last = [_text(content)] if isinstance(content, str) else content
+    if last.get("text") == "":
+        return message  # nothing can be marked there
+    return {**message, "content": [*parts, {**last, "cache_control": {"type": "ephemeral"}}]}
 
 
 def _text(text: str) -> Json:

@@ -12,6 +12,7 @@ from agent_lsp.messages.content import Fidelity
 from agent_lsp.messages.events import Finish, TokenCounts
 from agent_lsp.providers.reply import Call, Reply, arguments_are_whole
 from agent_lsp.providers.shape import as_count, as_dict, as_id, as_list, as_text
+from agent_lsp.providers.think_tags import ThinkTags
 
 ADAPTER = "openai_chat"
 """Whose fidelity it is."""
@@ -30,10 +31,15 @@ _DETAIL_BODIES = ("text", "summary", "data")
 
 
 class ChatReader:
-    """Reads one reply. `provider` marks the fidelity: another server may not know the same fields."""
+    """Reads one reply. `provider` marks the fidelity: another server may not know the same fields.
 
-    def __init__(self, provider: str) -> None:
+    `think_tags`: the model's text begins with its reasoning, in tags.
+    """
+
+    def __init__(self, provider: str, *, think_tags: bool = False) -> None:
         self.reply = Reply()
+        self._tags = ThinkTags(self.reply) if think_tags else None
+        self._say = self._tags.text if self._tags else self.reply.text
         self._provider = provider
         self._finish: str | None = None
         self._is_refusal = False
@@ -72,6 +78,8 @@ class ChatReader:
 
     def close(self) -> None:
         """The end of the body."""
+        if self._tags:
+            self._tags.flush()
         if self._finish is None:
             self.reply.malformed("the stream ended before the reply did")
         elif self._finish in _BROKEN:
@@ -81,9 +89,11 @@ class ChatReader:
             self.reply.complete(finish, _token_counts(self._usage))
 
     def _choice(self, choice: dict[str, Any]) -> None:
+        reason = choice.get("finish_reason")
+        if reason and _FINISH.get(str(reason)) in ("refusal", "content_filter"):
+            self.reply.hold_calls()
         if delta := as_dict(choice.get("delta")):
             self._delta(delta)
-        reason = choice.get("finish_reason")
         if reason and (self._finish is None or reason in _BROKEN):
             self._finish = str(reason)
 
@@ -92,15 +102,18 @@ class ChatReader:
         if delta.get("reasoning_content") or delta.get("reasoning") or delta.get("reasoning_details"):
             self._reasoning(delta)
         if isinstance(content, str):
-            self.reply.text(content)
+            self._say(content)
         elif isinstance(content, dict):
-            self.reply.text(to_json(content).decode())
+            self._say(to_json(content).decode())
         elif content:
             self._content_list(as_list(content))
         if refusal := delta.get("refusal"):
             self._is_refusal = True
             self.reply.text(as_text(refusal))
-        for given in as_list(delta.get("tool_calls")):
+        calls = as_list(delta.get("tool_calls"))
+        if calls and self._tags:
+            self._tags.flush()
+        for given in calls:
             self._call(as_dict(given))
         legacy = as_dict(delta.get("function_call"))
         if any(legacy.values()):
@@ -113,7 +126,7 @@ class ChatReader:
                 nested = [as_text(as_dict(one).get("text")) for one in as_list(piece.get("thinking"))]
                 self.reply.thinking(as_text(piece.get("thinking")) or "".join(nested))
             else:
-                self.reply.text(as_text(piece.get("text")))
+                self._say(as_text(piece.get("text")))
 
     def _reasoning(self, delta: dict[str, Any]) -> None:
         """One of the plain fields is read, for the others say the same again. Details are kept for the echo."""

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from agent_lsp.engine.ports import LLM, Part, Request
 from agent_lsp.providers import switches, thinking
 from agent_lsp.providers.decoder import BodyDecoder
+from agent_lsp.providers.encoding import has_own
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.exchange import exchange
 from agent_lsp.providers.failure import Fault
 from agent_lsp.providers.headers import BEARER, headers_for
 from agent_lsp.providers.openai_responses.request import ResponsesEncoder
-from agent_lsp.providers.openai_responses.stream import ResponsesReader
+from agent_lsp.providers.openai_responses.stream import ADAPTER, ResponsesReader
 
 _ABOUT_HISTORY = re.compile(
     r"encrypted[ _]content .*(verified|decrypt|parsed|invalid)|invalid_encrypted_content|without its required"
@@ -74,7 +75,7 @@ class _ResponsesTalk:
         """
         said = f"{fault.message} {' '.join(fault.codes)}"
         if _ABOUT_HISTORY.search(said):
-            if not self._with_thoughts:
+            if not self._with_thoughts or not has_own(self._request, ADAPTER):
                 return None
             self._with_thoughts = False
             return "the reasoning of earlier turns"
@@ -85,8 +86,8 @@ class _ResponsesTalk:
             if switch in in_use and switches.names(fault, *names):
                 self._refused.add(switch)
                 return switch
-        if words and switches.names(fault, *_LEVEL):
-            self._refused.add(thinking.given_up(words, fault.codes))
+        if words and thinking.is_about(words, fault) and switches.names(fault, *_LEVEL):
+            self._refused.add(thinking.given_up(words, fault))
             return f"thinking level {self._request.thinking_level}"
         return None
 
