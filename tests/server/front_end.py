@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from agent_lsp import app
+from agent_lsp.app import models
 from agent_lsp.providers.scripted import Scripted
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.framing import Decoder, frame
@@ -135,7 +136,7 @@ async def front_end(
 ):
     """A client of a whole server, and the model behind it. `agent` is what the client declares of `agent/*`."""
     model = Scripted()
-    monkeypatch.setattr(app, "LazyLLM", lambda find: model)
+    monkeypatch.setattr(models, "LazyLLM", lambda find: model)
     workspace = folder / "work"
     workspace.mkdir(exist_ok=True)
     settings = {"dataDir": str(folder / "data"), "config": str(folder / "none.toml"), "titles": False}

@@ -1,0 +1,51 @@
+"""The composition root: the one place that names every concrete class and plugs them together."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from agent_lsp.app.opener import App
+from agent_lsp.errors import InvalidParams
+from agent_lsp.server.connection import Connection
+from agent_lsp.server.handlers import service
+from agent_lsp.server.handshake import Configuration
+from agent_lsp.server.hub import Hub
+from agent_lsp.server.service import Service
+from agent_lsp.server.uris import path_of
+
+_log = logging.getLogger(__name__)
+_WARNING = 2  # MessageType
+
+
+def build(connection: Connection) -> Service:
+    """What one client is served: the LSP front end on an `App` of its own."""
+    greeted = connection.greeted
+
+    def warn(message: str) -> None:
+        connection.notify("window/showMessage", {"type": _WARNING, "message": message})
+
+    app = App(greeted.configuration.origin, _workspace(greeted.client.workspace), os.environ, warn)
+    hub = Hub(connection, app, app.store, app.settings.limits.max_sessions)
+
+    async def close() -> None:
+        await hub.close_all()
+        await app.close()
+
+    def configured(configuration: Configuration) -> None:
+        app.configure(configuration.origin)
+        for opened in hub.sessions():
+            opened.session.credential_changed()
+
+    return replace(service(connection, hub, configured), close=close)
+
+
+def _workspace(uri: str | None) -> Path:
+    """The folder that a client opened, else the working directory: what is open may not be on this machine at all."""
+    try:
+        return path_of(uri, "rootUri") if uri else Path.cwd()
+    except InvalidParams as error:
+        _log.warning("the workspace %.200r %s; sessions that name none work in %s", uri, error.errors[0][1], Path.cwd())
+        return Path.cwd()

@@ -1,0 +1,221 @@
+"""Makes sessions: new ones, those that an earlier process left, and forks."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent_lsp.app.models import Models
+from agent_lsp.app.workshop import Equipment, Workshop
+from agent_lsp.config.layers import Merged
+from agent_lsp.config.sections import AgentProfile
+from agent_lsp.config.settings import Settings, validate
+from agent_lsp.engine.ports import Ports
+from agent_lsp.engine.session import Session
+from agent_lsp.errors import AgentError, InvalidParams, WorkspaceInvalid
+from agent_lsp.messages.envelope import Message, SessionMeta, encode, timestamp
+from agent_lsp.messages.events import SessionUpdate
+from agent_lsp.policy.approver import SessionApprover
+from agent_lsp.policy.grants import Grants
+from agent_lsp.policy.guard import Guard
+from agent_lsp.policy.modes import mode_named
+from agent_lsp.policy.rules import WorkspaceRules
+from agent_lsp.providers.keys import key_variables
+from agent_lsp.sessions.open_session import (
+    Client,
+    Model,
+    Opener,
+    OpenSession,
+    SessionSpec,
+    last_settings,
+    level_named,
+)
+from agent_lsp.sessions.past import Past, read_committed, read_past
+from agent_lsp.sessions.pictures import ScratchpadPictures
+from agent_lsp.sessions.prompt import system_prompt
+from agent_lsp.tools.toolset import Toolset
+from agent_lsp.trace.memory import MemoryTrace
+from agent_lsp.trace.paths import DataDir, new_session_id
+from agent_lsp.trace.store import SessionStore
+from agent_lsp.trace.writer import TraceWriter
+
+_log = logging.getLogger(__name__)
+
+
+class App:
+    """What one server process has: its settings, data directory, models, tools and stored sessions."""
+
+    def __init__(
+        self, merged: Merged, workspace: Path, environ: Mapping[str, str], warn: Callable[[str], None]
+    ) -> None:
+        self.workspace, self._warn = workspace, warn
+        self.data = DataDir(Path(merged.data_dir))
+        self.store = SessionStore(self.data)
+        self.settings: Settings = validate(merged)
+        providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
+        self._models = Models(self.settings, providers, environ)
+        user_file, scrub = Path(merged.user_file), key_variables(providers)
+        self._workshop = Workshop(self.data, user_file, environ, scrub, self._models.secrets)
+        self._workshop.configure(self.settings)
+
+    def configure(self, merged: Merged) -> None:
+        """Puts a configuration in force; open sessions keep theirs, keys aside. Raises InvalidSettings."""
+        self.settings = validate(merged)
+        self._models.configure(self.settings, merged.values.get("providers", {}))
+        self._workshop.configure(self.settings)
+
+    @property
+    def gives_titles(self) -> bool:
+        """Whether sessions get titles."""
+        return self.settings.titles
+
+    def open(self, session_id: str, spec: SessionSpec, client: Client) -> OpenSession:
+        """Makes a new session (`sessions.open_session.Opener`)."""
+        if spec.mode == "loop":
+            raise InvalidParams("invalid params: mode", [("mode", "the mode 'loop' is not available")])
+        profile = self._profile(spec.agent)
+        model = self.model(spec.model if spec.model is not None else profile.model or self._models.default())
+        equipment = self._workshop.equip(session_id, spec.workspace, client.ask)
+        if profile.tools is not None:
+            equipment.toolset.keep(profile.tools)
+        meta = self._meta(session_id, spec, model, equipment.toolset, profile)
+        trace = MemoryTrace(meta) if spec.ephemeral else TraceWriter.new(self.data, meta, self._warn)
+        opened = self._plug(meta, model, trace, equipment, client, spec)
+        _record_what_was_asked(opened.session, spec)
+        return opened
+
+    def resume(self, session_id: str, client: Client) -> OpenSession:
+        """Goes on with a session that an earlier process left."""
+        trace = TraceWriter.resume(self.data, session_id, self._warn)
+        try:
+            past = read_past(self.data, self.store, session_id, self._log_line)
+            return self._continue(past.meta, past.messages, trace, client, past)
+        except AgentError:
+            trace.abandon()
+            raise
+
+    def fork(self, source_id: str, at_turn: int | None, session_id: str, client: Client) -> OpenSession:
+        """Makes a session that begins with what another one has committed."""
+        source, messages = read_committed(self.data, source_id, at_turn, self._log_line)
+        meta = source.model_copy(
+            update={
+                "session_id": session_id,
+                "parent_id": source_id,
+                "source": "fork",
+                "created_at": timestamp(),
+            }
+        )
+        trace = TraceWriter.new(self.data, meta, self._warn)
+        opened = self._continue(meta, messages, trace, client, None)
+        trace.begin()
+        for message in messages:
+            trace.append(encode(message))
+        return opened
+
+    def _continue(
+        self, meta: SessionMeta, messages: Sequence[Message], trace: TraceWriter, client: Client, past: Past | None
+    ) -> OpenSession:
+        """A session with a past: model, prompt and workspace as they were; tools, keys and limits as they are now."""
+        workspace = Path(meta.workspace)
+        if not workspace.is_dir():
+            raise WorkspaceInvalid(f"{workspace}, where the session worked, is not there any more")
+        settings = last_settings(messages)
+        model = self.model(settings.model or f"{meta.provider}/{meta.model_id}")
+        equipment = self._workshop.equip(meta.session_id, workspace, client.ask)
+        if settings.tools is not None:
+            equipment.toolset.keep(settings.tools)
+        spec = SessionSpec(
+            workspace,
+            approval_mode=mode_named(settings.approval_mode or ""),
+            thinking_level=level_named(settings.thinking_level or ""),
+            title=settings.title,
+        )
+        opened = self._plug(meta, model, trace, equipment, client, spec)
+        opened.session.replay(messages)
+        if past:
+            opened.session.count_from(past.turns, past.usage, past.call_ids)
+        return opened
+
+    def _plug(
+        self,
+        meta: SessionMeta,
+        model: Model,
+        trace: TraceWriter | MemoryTrace,
+        equipment: Equipment,
+        client: Client,
+        spec: SessionSpec,
+    ) -> OpenSession:
+        """Plugs it all together."""
+        toolset, paths = equipment.toolset, equipment.paths
+        rules = None if spec.ephemeral else WorkspaceRules(self.data.root, spec.workspace)
+        grants = Grants(spec.approval_mode or self.settings.approval_mode, rules)
+        approver = SessionApprover(Guard(grants, paths, self._workshop.command_policy), toolset, client.person)
+        pictures = ScratchpadPictures(self.data.scratchpad(meta.session_id))
+        session = Session(
+            meta,
+            Ports(self._models.llm(model), toolset, approver, trace, client.sink, pictures),
+            self._models.options(model.endpoint, spec.max_turns),
+            thinking_level=spec.thinking_level or self.settings.thinking_level,
+        )
+        return OpenSession(session, trace, toolset, grants, paths, meta, model, title=spec.title)
+
+    def model(self, name: str) -> Model:
+        """The model `provider/model`. Raises ModelUnavailable."""
+        return self._models.get(name)
+
+    def use(self, session: Session, model: Model) -> None:
+        """Has the session go on with another model."""
+        options = self._models.options(model.endpoint, session.options.max_turns)
+        session.configure(llm=self._models.llm(model), options=options)
+
+    def toolset(self, workspace: Path) -> Toolset:
+        """The tools that a new session would have there."""
+        return self._workshop.equip(new_session_id(), workspace, None).toolset
+
+    async def close(self) -> None:
+        """Ends all commands and lets go of connections to providers."""
+        await self._workshop.close()
+        if http := sys.modules.get("agent_lsp.providers.http"):
+            await http.close()
+
+    def _log_line(self, line: str) -> None:
+        _log.warning("%s", line)
+
+    def _meta(
+        self, session_id: str, spec: SessionSpec, model: Model, toolset: Toolset, profile: AgentProfile
+    ) -> SessionMeta:
+        names = [tool.name for tool in toolset.tools()]
+        return SessionMeta(
+            session_id=session_id,
+            provider=model.endpoint.provider,
+            model_id=model.endpoint.model,
+            model_context_window=model.endpoint.context_window,
+            system_prompt=spec.system_prompt or system_prompt(spec.workspace, names, profile.prompt),
+            workspace=str(spec.workspace),
+            created_at=timestamp(),
+            tags=spec.tags,
+        )
+
+    def _profile(self, name: str | None) -> AgentProfile:
+        if name is None:
+            return AgentProfile()
+        if name not in self.settings.agents:
+            known = ", ".join(self.settings.agents) or "none is configured"
+            raise InvalidParams("invalid params: agent", [("agent", f"no such profile; there are: {known}")])
+        return self.settings.agents[name]
+
+
+def _record_what_was_asked(session: Session, spec: SessionSpec) -> None:
+    """What a new session was given beside its meta goes into the trace, so that it survives."""
+    if spec.initial_history:
+        session.seed(spec.initial_history)
+    if spec.title or spec.approval_mode or spec.thinking_level:
+        given = SessionUpdate(title=spec.title, approval_mode=spec.approval_mode, thinking_level=spec.thinking_level)
+        session.record(given, traced_only=True)
+
+
+if TYPE_CHECKING:
+    _: type[Opener] = App
