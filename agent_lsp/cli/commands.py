@@ -17,8 +17,11 @@ from agent_lsp.cli.demo import demo
 from agent_lsp.cli.inspection import doctor, schema, trust
 from agent_lsp.cli.palette import palette_for
 from agent_lsp.cli.render import Renderer
+from agent_lsp.cli.sessions import add_sessions
 from agent_lsp.cli.status import EXIT_STATUS, EXPLAINED, USAGE, of_error
 from agent_lsp.cli.terminal import Screen
+from agent_lsp.cli.traces import add_trace
+from agent_lsp.cli.usage import add_usage
 from agent_lsp.config.shape import APPROVAL_MODES
 from agent_lsp.errors import AgentError
 from agent_lsp.policy.visible import visible
@@ -52,6 +55,9 @@ def execute(argv: Sequence[str]) -> int:
         return complain(error)
     except KeyboardInterrupt:
         return EXIT_STATUS["aborted"]
+    except BrokenPipeError:  # whoever reads has seen enough; what is still buffered must not fail at the exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"agent-lsp {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_run, _add_demo, _add_doctor, _add_schema, _add_trust):
+    for add in (_add_run, _add_demo, add_sessions, add_trace, add_usage, _add_doctor, _add_schema, _add_trust):
         add(commands.add_parser)
     return top
 

@@ -13,7 +13,7 @@ _LONGEST_WAIT = 0.12
 """So much of the working time may a wait take up; what is longer is cut to that."""
 _SHORTEST_CUT_S = 0.5
 _STEPS = (1, 2, 5)
-_LABEL = 7.0
+_LABEL = 11.0
 """Percent of the axis that a label needs; none is put where a cut would cover it."""
 
 

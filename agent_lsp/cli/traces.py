@@ -1,0 +1,105 @@
+"""`agent-lsp trace`: a session's trace to read, to look at, to check."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from agent_lsp.cli.kept import DATA_DIR_HELP, data_dir, prices
+from agent_lsp.cli.status import USAGE
+from agent_lsp.errors import AgentError, SessionNotFound
+from agent_lsp.policy.visible import visible_line
+from agent_lsp.trace.paths import is_session_id
+from agent_lsp.trace.view.html import render
+from agent_lsp.trace.view.show import show
+from agent_lsp.trace.view.timeline import read_timeline
+from agent_lsp.trace.view.verify import summary, verify
+
+Add = Callable[..., argparse.ArgumentParser]
+
+
+def add_trace(add: Add) -> None:
+    """Adds the command to those that `add` makes."""
+    command = add("trace", help="read a session's trace, look at it as a page, check it")
+    actions = command.add_subparsers(title="actions", metavar="ACTION", required=True)
+    showing = _add_action(actions.add_parser, "show", "as text", _show)
+    showing.add_argument("--full", action="store_true", help="whole outputs and thoughts")
+    page = _add_action(actions.add_parser, "html", "as one HTML file that needs nothing else", _html)
+    page.add_argument("-o", "--output", metavar="OUT", help="where to; - is stdout; default: SESSION.html")
+    page.add_argument("--open", action="store_true", help="show it in the browser")
+    _add_action(actions.add_parser, "verify", "check its structure; ends with 1 if it is not sound", _verify)
+
+
+def _add_action(
+    add: Add, name: str, help_text: str, carry_out: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    action = add(name, help=help_text)
+    action.add_argument("file", metavar="FILE", nargs="+", help="trace files of one session, or its id")
+    action.add_argument("--data-dir", type=Path, metavar="DIR", help=DATA_DIR_HELP)
+    action.set_defaults(carry_out=carry_out)
+    return action
+
+
+def _show(given: argparse.Namespace) -> int:
+    with _reading():
+        timeline = read_timeline(_files(given))
+    for line in show(timeline, prices().cost_usd, full=given.full):
+        print(line)
+    return 0
+
+
+def _html(given: argparse.Namespace) -> int:
+    files = _files(given)
+    with _reading():
+        page = render(read_timeline(files), prices().cost_usd)
+    if given.output == "-":
+        sys.stdout.write(page)
+        return 0
+    target = Path(given.output or f"{files[-1].stem.rpartition('_')[0] or files[-1].stem}.html")
+    try:
+        _write_private(target, page)
+    except OSError as error:
+        print(visible_line(f"agent-lsp: {target}: {error.strerror}"), file=sys.stderr)
+        return USAGE
+    print(visible_line(str(target)))
+    if given.open:
+        import webbrowser
+
+        webbrowser.open(target.absolute().as_uri())
+    return 0
+
+
+def _verify(given: argparse.Namespace) -> int:
+    with _reading():
+        verdicts = [verify(path) for path in _files(given)]
+    return 0 if summary(verdicts, lambda line: print(visible_line(line))) else 1
+
+
+def _files(given: argparse.Namespace) -> list[Path]:
+    """The files that were named, or all those of the session. Raises SessionNotFound."""
+    named: list[str] = given.file
+    if len(named) == 1 and is_session_id(named[0]) and not Path(named[0]).exists():
+        found = [file.path for file in data_dir(given.data_dir).trace_files(named[0])]
+        if not found:
+            raise SessionNotFound(named[0], "it has no trace")
+        return found
+    return [Path(one) for one in named]
+
+
+@contextmanager
+def _reading() -> Generator[None]:
+    """Within it, a file that cannot be read is an AgentError."""
+    try:
+        yield
+    except OSError as error:
+        raise AgentError(f"{error.filename}: {error.strerror}") from error
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Writes a file that others may not read: traces hold whatever the session has seen."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
