@@ -13,16 +13,7 @@ from agent_lsp.providers.anthropic.stream import MessagesReader
 from agent_lsp.providers.decoder import BodyDecoder
 from agent_lsp.providers.openai_chat.stream import ChatReader
 from agent_lsp.providers.reply import REFUSED
-
-
-def sse(*events):
-    return b"".join(b"data: " + (e if isinstance(e, bytes) else json.dumps(e).encode()) + b"\n\n" for e in events)
-
-
-def read(reader, *chunks):
-    decoder = BodyDecoder(reader, [])
-    parts = [part for chunk in chunks for part in decoder.feed(chunk)]
-    return parts + decoder.close()
+from tests.providers.replies import read, sse, whole_calls
 
 
 def chat(*events, done=True):
@@ -45,14 +36,6 @@ def fn(index=None, id=None, name=None, arguments=None, **more):
     function = {key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None}
     places = {key: value for key, value in (("index", index), ("id", id)) if value is not None}
     return {**places, "function": function, **more}
-
-
-def whole_calls(parts):
-    """(id, name, arguments) of each call that ended, in call order."""
-    begun = {part.key: part for part in parts if isinstance(part, CallBegin)}
-    ended = sorted(part.key for part in parts if isinstance(part, SegmentEnd) and part.key is not None)
-    raw = {key: "".join(p.arguments for p in parts if isinstance(p, CallDelta) and p.key == key) for key in begun}
-    return [(begun[key].call_id, begun[key].name, raw[key]) for key in ended]
 
 
 STOP = delta("tool_calls")

@@ -2,17 +2,19 @@
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from agent_lsp.engine.ports import CallBegin, CallDelta, Outcome, SegmentEnd, TextDelta, ThinkingDelta
 from agent_lsp.providers.anthropic.stream import MessagesReader
-from agent_lsp.providers.decoder import BodyDecoder
 from agent_lsp.providers.failure import judge, read_answer
 from agent_lsp.providers.gemini.stream import GeminiReader
 from agent_lsp.providers.openai_chat.stream import ChatReader
 from agent_lsp.providers.openai_responses.stream import ResponsesReader
+from tests.providers import replies
+from tests.providers.replies import joined
 
 WIRE = Path(__file__).parents[3] / "shared" / "wire"
 READERS = {
@@ -21,6 +23,7 @@ READERS = {
     "openai_responses": lambda: ResponsesReader("p"),
     "gemini": lambda: GeminiReader("p"),
 }
+_SLOW_BYTES = 100_000
 SPLICED = ("azure_openai_responses/07-", "openai_responses/51-")
 """Four replies in one body: what is expected is a mixture of them, and we stop at the end of the first."""
 STATUS = {"transient": "timeout", "permanent": "failed", "context_length": "failed"}
@@ -47,27 +50,9 @@ def status_of(path):
     return int(lines[0]), {name.lower(): value.strip() for name, value in headers.items()}
 
 
-def read(family, body, cuts):
-    decoder = BodyDecoder(READERS[family](), [])
-    parts = [part for a, b in zip([0, *cuts], [*cuts, len(body)], strict=True) for part in decoder.feed(body[a:b])]
-    return parts + decoder.close()
-
-
-def joined(parts):
-    """The parts with adjacent deltas of one segment put together: what must not depend on chunking."""
-    whole = []
-    for part in parts:
-        last = whole[-1] if whole else None
-        match part, last:
-            case TextDelta(text), TextDelta(before):
-                whole[-1] = TextDelta(before + text)
-            case ThinkingDelta(text), ThinkingDelta(before):
-                whole[-1] = ThinkingDelta(before + text)
-            case CallDelta(key, text), CallDelta(other, before) if key == other:
-                whole[-1] = CallDelta(key, before + text)
-            case _:
-                whole.append(part)
-    return whole
+def read(family, body, cuts=()):
+    edges = [0, *cuts, len(body)]
+    return replies.read(READERS[family](), *(body[a:b] for a, b in pairwise(edges)))
 
 
 def squashed(text):
@@ -125,7 +110,7 @@ def test_what_is_read_is_what_the_sdk_reads(expect, body, status):
     if code != 200:
         check_error(expect, judge(read_answer(code, headers, raw), []))
         return
-    parts = read(expect["family"], raw, [])
+    parts = read(expect["family"], raw)
     if expect.get("error"):
         check_error(expect, parts[-1])
     elif expect["finish"] == "malformed":
@@ -133,5 +118,6 @@ def test_what_is_read_is_what_the_sdk_reads(expect, body, status):
     else:
         check_reply(expect, parts)
     assert [isinstance(part, Outcome) for part in parts].index(True) == len(parts) - 1
-    if len(raw) < 30_000:
-        assert joined(read(expect["family"], raw, range(1, len(raw)))) == joined(parts)
+    after_lines = [at + 2 for at, byte in enumerate(raw) if byte == 10 and at + 2 < len(raw)]
+    for cuts in (after_lines, range(1, len(raw)) if len(raw) < _SLOW_BYTES else ()):
+        assert joined(read(expect["family"], raw, cuts)) == joined(parts)
