@@ -21,6 +21,9 @@ _ENDINGS = {
     "max_turns": ("limit of turns", "warn"),
     None: ("not ended", "warn"),
 }
+_LEAST_CHARTED = 4
+"""Requests below which a chart of them says nothing that the rows do not."""
+_WORTH_TELLING_S = 1.0
 _LEGEND = (
     ("model", "model"),
     ("thinking", "thinking"),
@@ -88,7 +91,9 @@ def _cards(timeline: Timeline, cost: Cost) -> Iterator[str]:
     spent = [request_cost(one, cost) for one in requests if one.tokens]
     unknown = sum(1 for one in spent if one is None)
     yield _card(
-        duration(worked), plural(len(runs), "run"), f"{duration(waited)} of it waiting for decisions" if waited else ""
+        duration(worked),
+        plural(len(runs), "run"),
+        f"{duration(waited)} of it waiting for decisions" if waited >= _WORTH_TELLING_S else "",
     )
     yield _card(
         str(len(requests)), "request" if len(requests) == 1 else "requests", f"{failed} failed" if failed else ""
@@ -124,7 +129,7 @@ def _share_bar(tokens: TokenCounts) -> str:
 def _context_chart(timeline: Timeline) -> str:
     """The size of the context, request by request."""
     counted = [(one, one.tokens) for one in timeline.requests if one.tokens and one.number is not None]
-    if len(counted) < 2:
+    if len(counted) < _LEAST_CHARTED:
         return ""
     largest = max(tokens.total for _, tokens in counted)
     columns = "".join(

@@ -265,7 +265,7 @@ class _Check:
         if unanswered:
             self.note(f"calls without an output at the end: {', '.join(unanswered)}")
         messages = [one for commit in self._ledger.history for one in commit.messages]
-        if not is_paired([*messages, *(batch.answered() if batch else [])]):
+        if not is_paired([*messages, *self._ledger.wire(self._ledger.request_input())]):
             self.error("in the context that it leads to, calls and outputs are not paired")
 
 
