@@ -11,6 +11,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -20,30 +21,31 @@ KILL_AFTER_S = 1.0
 _READ_BYTES = 64 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What is started: a program with its arguments, in a folder, with an environment of its own."""
+
+    argv: Sequence[str]
+    cwd: Path
+    environment: Mapping[str, str]
+    has_input: bool
+
+
 class Child:
     """A running process. Both outputs come through one pipe, so in the order they were written.
 
     `on_data` gets bytes, and `b""` once at the end of the pipe; `on_exit` is called once, when the process is gone.
     """
 
-    def __init__(
-        self,
-        argv: Sequence[str],
-        cwd: Path,
-        environment: Mapping[str, str],
-        *,
-        has_input: bool,
-        on_data: Callable[[bytes], None],
-        on_exit: Callable[[int], None],
-    ) -> None:
+    def __init__(self, launch: Launch, *, on_data: Callable[[bytes], None], on_exit: Callable[[int], None]) -> None:
         """Starts it; it is registered nowhere yet, and nothing is awaited in between. Raises OSError and ValueError."""
         self._loop = asyncio.get_running_loop()
         self._on_data, self._on_exit = on_data, on_exit
         self._process = subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env=environment,
-            stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+            launch.argv,
+            cwd=launch.cwd,
+            env=launch.environment,
+            stdin=subprocess.PIPE if launch.has_input else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             bufsize=0,

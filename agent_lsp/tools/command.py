@@ -6,11 +6,10 @@ import asyncio
 import codecs
 import signal
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import AsyncGenerator, Callable
 
 from agent_lsp.messages.content import StopReason
-from agent_lsp.tools.child import Child
+from agent_lsp.tools.child import Child, Launch
 
 _GRACE_S = 0.1  # for what is still in the pipe when the shell has ended but something it started holds the pipe open
 _HIGH_WATER = 256 * 1024
@@ -25,19 +24,9 @@ class Command:
     its group.
     """
 
-    def __init__(
-        self,
-        process_id: str,
-        line: str,
-        argv: Sequence[str],
-        cwd: Path,
-        environment: Mapping[str, str],
-        *,
-        has_input: bool,
-        on_exit: Callable[[Command], None],
-    ) -> None:
+    def __init__(self, process_id: str, line: str, launch: Launch, on_exit: Callable[[Command], None]) -> None:
         """Starts it. Raises OSError and ValueError."""
-        self.process_id, self.line, self.cwd = process_id, line, cwd
+        self.process_id, self.line, self.cwd = process_id, line, launch.cwd
         self.has_ended, self.is_reported = False, False
         self._on_exit = on_exit
         self._is_background = False
@@ -46,7 +35,7 @@ class Command:
         self._has_news_since_exit = False
         self._news = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self.child = Child(argv, cwd, environment, has_input=has_input, on_data=self._take, on_exit=self._shell_ended)
+        self.child = Child(launch, on_data=self._take, on_exit=self._shell_ended)
 
     async def stream(self, until: float, quiet_s: float | None = None) -> AsyncGenerator[str, None]:
         """Output as it comes, to the end of the command or to `until` (loop time), whichever is first.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
 
-from agent_lsp.tools.child import KILL_AFTER_S
+from agent_lsp.tools.child import KILL_AFTER_S, Launch
 from agent_lsp.tools.command import Command
 from agent_lsp.tools.descendants import kill_marked
 from agent_lsp.tools.watchdog import Watchdog
@@ -59,15 +59,9 @@ class Processes:
         self.prune()
         self._watchdog.prepare()
         process_id = f"proc-{secrets.token_hex(4)}"
-        command = Command(
-            process_id,
-            line,
-            argv,
-            cwd,
-            self._environment | {_MARK: commands.mark.partition("=")[2]},
-            has_input=has_input,
-            on_exit=commands.command_ended,
-        )
+        environment = self._environment | {_MARK: commands.mark.partition("=")[2]}
+        launch = Launch(argv, cwd, environment, has_input)
+        command = Command(process_id, line, launch, commands.command_ended)
         self._watchdog.guard(command.child.group)
         self._commands.add(command)
         return command
