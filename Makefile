@@ -10,7 +10,7 @@ PHASES ?= cold,ttft,stream,loop
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint style types layers size bench clean
+.PHONY: help install demo ripgrep test lint style types layers size bench clean
 
 help:
 	@echo 'make demo     watch the agent work, offline, on a sample workspace'
@@ -30,7 +30,13 @@ $(INSTALLED): pyproject.toml
 demo: $(INSTALLED)
 	@$(BIN)/agent-lsp demo
 
-test: $(INSTALLED)
+# What some tests need beside Python; without it they are skipped. Installed only where that takes no password.
+ripgrep:
+	@command -v rg >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& apt-get install --quiet --quiet --yes ripgrep >/dev/null 2>&1; } \
+		|| echo 'ripgrep is not installed: its tests are skipped'
+
+test: $(INSTALLED) ripgrep
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: style types layers size
