@@ -66,7 +66,7 @@ class BodyDecoder:
 
     def feed(self, chunk: bytes) -> list[Part]:
         """The parts that the chunk completes."""
-        sse = self._sse or self._begin(chunk)
+        sse = self._sse or (self._begin(chunk) if chunk else None)
         if sse is None:
             return []
         if self._held:

@@ -38,7 +38,7 @@ def _jpeg(head: bytes) -> tuple[int, int] | None:
 
 def _webp(head: bytes) -> tuple[int, int] | None:
     match head[12:16]:
-        case b"VP8X":
+        case b"VP8X" if len(head) >= 30:
             width, height = (int.from_bytes(head[a:b], "little") for a, b in pairwise((24, 27, 30)))
             return width + 1, height + 1
         case b"VP8 ":

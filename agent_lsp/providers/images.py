@@ -24,6 +24,7 @@ from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.image_size import size_px
 
 _MIB = 1024 * 1024
+_SMALLEST_PX = 64
 _log = logging.getLogger(__name__)
 
 
@@ -182,12 +183,14 @@ def _scaled(encoded: str, limits: Limits, problem: str) -> str:
             is_clear = opened.mode in ("RGBA", "LA", "P", "PA")
             image = opened.convert("RGBA" if is_clear else "RGB")
         side_px = min(max(image.size), limits.side_px)
-        while side_px >= 64:
+        while True:
             image.thumbnail((side_px, side_px))
             for kind in ("png", "jpeg"):
                 result = f"data:image/{kind};base64,{_saved(image, kind)}"
                 if _problem(result, limits) is None:
                     return result
+            if side_px < _SMALLEST_PX:
+                break
             side_px = side_px * 3 // 4
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         _log.debug("an image could not be scaled: %s", error)

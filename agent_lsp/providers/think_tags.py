@@ -12,12 +12,13 @@ _OPEN, _CLOSE = "<think>", "</think>"
 class ThinkTags:
     """Stands before a reply and sorts text into thinking and text. Tags further on are text: code may have them."""
 
-    __slots__ = ("_held", "_place", "_reply")
+    __slots__ = ("_has_thought", "_held", "_place", "_reply")
 
     def __init__(self, reply: Reply) -> None:
         self._reply = reply
         self._place: Literal["start", "inside", "gap", "after"] = "start"
         self._held = ""  # may become a tag
+        self._has_thought = False
 
     def text(self, piece: str) -> None:
         """A piece of text."""
@@ -48,7 +49,7 @@ class ThinkTags:
         bare = piece.lstrip()
         if bare.startswith(_OPEN):
             self._place = "inside"
-            return bare.removeprefix(_OPEN).lstrip("\n")
+            return bare.removeprefix(_OPEN)
         if _OPEN.startswith(bare):
             self._held = piece
             return ""
@@ -56,11 +57,15 @@ class ThinkTags:
         return piece
 
     def _inside(self, piece: str) -> str:
+        if not self._has_thought:
+            piece = piece.lstrip("\n")
         words, tag, rest = piece.partition(_CLOSE)
         if tag:
             self._place = "gap"
         else:
             cut = next((n for n in range(len(_CLOSE) - 1, 0, -1) if words.endswith(_CLOSE[:n])), 0)
             words, self._held = words[: len(words) - cut], words[len(words) - cut :]
-        self._reply.thinking(words)
+        if words:
+            self._has_thought = True
+            self._reply.thinking(words)
         return rest

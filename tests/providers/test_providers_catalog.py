@@ -91,6 +91,22 @@ def test_a_dialect_that_is_not_spoken_is_refused():
         build(Endpoint("p", "telepathy", "https://x", "m"))
 
 
+def test_the_native_dialects_are_the_usual_ones_and_chat_stays_usable():
+    assert endpoint_for("openai", "gpt-5", {}, {"OPENAI_API_KEY": "k"}).api == "openai-responses"
+    native = endpoint_for("gemini", "gemini-2.5-pro", {}, {"GEMINI_API_KEY": "k"})
+    chat = endpoint_for("gemini", "gemini-2.5-pro", {"gemini": {"api": "openai-chat"}}, {"GEMINI_API_KEY": "k"})
+    assert (native.api, native.base_url) == ("gemini", "https://generativelanguage.googleapis.com")
+    assert (chat.api, chat.base_url) == ("openai-chat", "https://generativelanguage.googleapis.com/v1beta/openai")
+    assert build(native) and build(chat)
+
+
+def test_a_model_that_is_not_listed_is_taken_for_one_of_its_family():
+    endpoint = endpoint_for("openai", "gpt-5.9-next", {}, {"OPENAI_API_KEY": "k"})
+    assert endpoint.vision and endpoint.context_window and endpoint.max_output_tokens is None
+    table = {"local": {**LOCAL, "models": {"q": {"think_tags": True}}}}
+    assert endpoint_for("local", "q", table, {}).think_tags and not endpoint_for("local", "r", table, {}).think_tags
+
+
 def test_an_endpoint_never_shows_its_secrets():
     settings = {**LOCAL, "api_key": "sk-1", "headers": {"x-token": "tok-2"}}
     endpoint = endpoint_for("p", "m", {"p": settings}, {})

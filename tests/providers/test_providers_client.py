@@ -1,90 +1,32 @@
+# ruff: noqa: E501
 """The adapters over a real connection: a server in the test's own event loop says exactly what it is told to."""
 
 import asyncio
 import gzip
 import json
 import logging
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 import pytest_asyncio
 
-from agent_lsp.engine.ports import CallBegin, Outcome, Request, SegmentEnd, TextDelta, ThinkingDelta
-from agent_lsp.messages.content import Text
-from agent_lsp.providers import exchange, http, switches
+from agent_lsp.engine.ports import CallBegin, Commit, Outcome, Request, SegmentEnd, TextDelta, ThinkingDelta
+from agent_lsp.messages.content import Text, Thinking
+from agent_lsp.messages.events import ToolSpec
+from agent_lsp.providers import exchange, switches
 from agent_lsp.providers.build import build
 from agent_lsp.providers.endpoint import Endpoint
+from tests.providers.wire_server import HANG, HEAD, chunk, event, plain, serving, stream
 
 REQUEST = Request("sys", (), (), (Text(role="user", text="go"),), thinking_level="high")
-HANG = object()
-
-
-def chunk(data):
-    return b"%x\r\n%s\r\n" % (len(data), data)
-
-
-def event(value):
-    return b"data: " + (value if isinstance(value, bytes) else json.dumps(value).encode()) + b"\n\n"
 
 
 def delta(finish=None, **fields):
     return event({"choices": [{"index": 0, "delta": fields, "finish_reason": finish}]})
 
 
-HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 OK = [delta(content="Hel"), delta(content="lo"), delta("stop"), event(b"[DONE]")]
-
-
-def stream(*events, end=b"0\r\n\r\n"):
-    return [HEAD, *map(chunk, events), end]
-
-
-def plain(status, body=b"", headers=""):
-    return [f"HTTP/1.1 {status} X\r\n{headers}content-length: {len(body)}\r\n\r\n".encode() + body]
-
-
-class Server:
-    """Answers each request with the next list of bytes; HANG in it waits until the client has gone."""
-
-    def __init__(self):
-        self.answers, self.bodies, self.heads, self.connections = [], [], [], 0
-        self.asked, self.gone = asyncio.Event(), asyncio.Event()
-
-    async def serve(self, reader, writer):
-        self.connections += 1
-        try:
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-                self.bodies.append(json.loads(await reader.readexactly(length)))
-                self.heads.append(head.decode())
-                self.asked.set()
-                for piece in self.answers.pop(0):
-                    if piece is HANG:
-                        await reader.read()
-                        self.gone.set()
-                        return
-                    if piece is None:
-                        return
-                    writer.write(piece)
-                    await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
-
-
-@asynccontextmanager
-async def serving():
-    server = Server()
-    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
-    server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-    try:
-        yield server
-    finally:
-        await http.close()
-        listening.close()
-        await listening.wait_closed()
 
 
 @pytest_asyncio.fixture
@@ -95,7 +37,7 @@ async def server(monkeypatch):
 
 
 def model(server, api="openai-chat", **more):
-    base = server.url + ("/v1" if api == "openai-chat" else "")
+    base = server.url + ("/v1" if "openai" in api else "")
     more = {"api_key": "sk-secret", "headers": {"X-Extra": "extra-value"}, **more}
     return build(Endpoint("p", api, base, "m", **more))
 
@@ -154,6 +96,78 @@ async def test_the_other_dialect_streams_too(server):
     assert (parts[-1].finish, parts[-1].usage.total) == ("tool_calls", 10)
 
 
+def refusal(message, param=None):
+    return plain(400, json.dumps({"error": {"message": message, "param": param, "code": "unsupported_value"}}).encode())
+
+
+TEXT = {"type": "response.output_text.delta", "output_index": 0, "delta": "ok"}
+GONE = {"type": "response.completed", "response": {"status": "completed"}}
+PARTS = {"candidates": [{"content": {"parts": [{"text": "ok"}]}, "finishReason": "STOP"}]}
+
+
+@pytest.mark.asyncio
+async def test_what_is_sent_in_the_newer_dialects(server):
+    server.answers = [stream(event(TEXT), event(GONE)), stream(event(PARTS)), stream(event(PARTS))]
+    assert (await outcome(model(server, "openai-responses"))).status == "completed"
+    assert (await outcome(model(server, "gemini"))).status == "completed"
+    tuned = Endpoint("p", "gemini", f"{server.url}/v1/projects/x/publishers/google?k=v", "m", api_key="k")
+    assert (await outcome(build(tuned))).status == "completed"
+    responses, gemini, vertex = (head.lower() for head in server.heads)
+    assert responses.startswith("post /v1/responses ") and "authorization: bearer sk-secret" in responses
+    assert gemini.startswith("post /v1beta/models/m:streamgeneratecontent?alt=sse ")
+    assert "x-goog-api-key: sk-secret" in gemini and "authorization" not in gemini
+    assert vertex.startswith("post /v1/projects/x/publishers/google/models/m:streamgeneratecontent?k=v&alt=sse ")
+
+
+def marked(adapter, **kept):
+    fidelity = {adapter: {"provider": "p", **kept}}
+    thought = Thinking(thinking="", fidelity=fidelity)
+    history = (Commit((Text(role="user", text="q"), thought, Text(role="assistant", text="a"))),)
+    return replace(REQUEST, history=history)
+
+
+LOWERED = {
+    "an effort": ("openai-responses", "gpt-5", ("Unsupported value: 'high'", "reasoning.effort"), REQUEST, ("reasoning", {"effort": "medium", "summary": "auto"})),
+    "any effort": ("openai-responses", "gpt-5", ("Unsupported parameter: 'reasoning.effort'", None), REQUEST, ("reasoning", None)),
+    "a summary": ("openai-responses", "gpt-5", ("Your organization must be verified", "reasoning.summary"), REQUEST, ("reasoning", {"effort": "high"})),
+    "encryption": ("openai-responses", "gpt-5", ("Encrypted content is not supported with this model.", "include"), REQUEST, ("include", None)),
+    "what cannot be decrypted": ("openai-responses", "gpt-5", ("The encrypted content could not be verified.", None), marked("openai_responses", item={"type": "reasoning", "encrypted_content": "E"}), None),
+    "a level": ("gemini", "gemini-3.5-flash", ("Thinking level HIGH is not supported", None), REQUEST, ("generationConfig", {"thinkingConfig": {"thinkingLevel": "low", "includeThoughts": True}})),
+    "thinking": ("gemini", "gemini-3.5-flash", ("Thinking is not supported by this model", None), REQUEST, ("generationConfig", None)),
+    "a schema": ("gemini", "m", ("Unknown name \"parametersJsonSchema\"", None), replace(REQUEST, tools=(ToolSpec(name="t", description="", parameters={}),)), ("tools", [{"functionDeclarations": [{"name": "t", "description": ""}]}])),
+    "a signature": ("gemini", "m", ("Thought signature is not valid", None), marked("gemini", part={"text": "", "thoughtSignature": "S"}), None),
+}  # fmt: skip
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("name", LOWERED)
+async def test_what_a_newer_dialect_can_do_without_is_given_up_once(server, name):
+    api, called, (said, param), request, expected = LOWERED[name]
+    answer = stream(event(TEXT), event(GONE)) if api == "openai-responses" else stream(event(PARTS))
+    server.answers = [refusal(said, param), answer]
+    llm = build(Endpoint("p", api, server.url, called))
+    assert (await reply(llm, request))[-1].status == "completed"
+    before, after = server.bodies
+    assert before != after
+    if expected:
+        field, value = expected
+        assert after.get(field) == value
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("api", ["openai-responses", "gemini"])
+async def test_nothing_is_sent_again_when_nothing_would_change(server, api):
+    server.answers = [refusal("the encrypted content or thought signature could not be verified")]
+    assert (await outcome(model(server, api))).status == "failed" and len(server.bodies) == 1
+
+
+@pytest.mark.asyncio
+async def test_a_refusal_that_quotes_a_value_of_someone_else_is_not_sent_again(server):
+    server.answers = [refusal("Unsupported value: 'minimal'. Supported values are: 'high'", "reasoning.effort")]
+    endpoint = Endpoint("p", "openai-responses", server.url, "gpt-5")
+    assert (await outcome(build(endpoint))).status == "failed" and len(server.bodies) == 1
+
+
 FAILURES = {
     "refused": (plain(503, b'{"error": {"message": "busy"}}', "retry-after: 2\r\n"), "timeout", "busy"),
     "dropped": ([None], "timeout", "broke"),
@@ -170,7 +184,7 @@ FAILURES = {
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("name", FAILURES)
-@pytest.mark.parametrize("api", ["openai-chat", "anthropic"])
+@pytest.mark.parametrize("api", ["openai-chat", "openai-responses", "anthropic", "gemini"])
 async def test_failures_are_outcomes(server, name, api):
     answer, status, words = FAILURES[name]
     server.answers = [answer]
@@ -249,10 +263,6 @@ async def test_cancelling_lets_go_of_the_connection_at_once(server, answer):
     with pytest.raises(asyncio.CancelledError):
         await task
     await asyncio.wait_for(server.gone.wait(), 5)
-
-
-def refusal(message, param=None):
-    return plain(400, json.dumps({"error": {"message": message, "param": param, "code": "unsupported_value"}}).encode())
 
 
 @pytest.mark.asyncio

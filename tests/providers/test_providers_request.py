@@ -194,10 +194,24 @@ def test_chat_ids_fit_the_server():
     assert len(chat(output(call_id="x" * 99))[0]["tool_call_id"]) <= 40
 
 
+def test_chat_marks_for_the_cache_where_a_model_needs_them():
+    marked = Dialect(cache_marks=("claude",))
+    called = [user("q"), call()]
+    request = asked(output(), user("next"), history=[[user("0"), said("a")], called])
+    sent = json.loads(chat_raw(request, replace(CHAT, model="anthropic/claude-x"), marked))["messages"]
+    spots = [at for at, one in enumerate(sent) if "cache_control" in json.dumps(one)]
+    assert [sent[at]["content"][-1]["text"] for at in spots] == ["sys", "q", "next"]
+    assert "cache_control" not in chat_raw(request, dialect=marked).decode()
+    (tool,) = json.loads(chat_raw(asked(output("")), replace(CHAT, model="claude"), marked))["messages"][1:]
+    assert tool["content"] == ""  # a mark on an empty text is refused
+
+
 def test_dialects_are_known_by_host_then_by_name():
     assert dialect_of(replace(CHAT, base_url="https://api.mistral.ai/v1")).nine_character_ids
     assert dialect_of(replace(CHAT, base_url="https://x.openai.azure.com/v1")).key_header == "api-key"
     assert dialect_of(replace(CHAT, provider="deepseek", base_url="http://proxy")).thinking_field
+    assert dialect_of(replace(CHAT, provider="ollama", base_url="http://127.0.0.1:1")).thinking == "low_high"
+    assert dialect_of(replace(CHAT, base_url="https://api.openai.com/v1", model="gpt-4.1")).thinking == "silent"
     assert dialect_of(replace(CHAT, base_url="https://evil-api.mistral.ai.com")) == Dialect()
 
 

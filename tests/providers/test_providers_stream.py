@@ -166,6 +166,13 @@ def test_extra_content_of_a_call_is_kept():
     assert parts[2] == SegmentEnd(0, {"openai_chat": {"provider": "p", "extra_content": {"google": 1}}})
 
 
+def test_a_call_in_a_reply_that_was_blocked_does_not_run():
+    parts = chat(delta("content_filter", content="I", tool_calls=[fn(0, "a", "f", "{}"), fn(1, "b", "g", "{}")]))
+    assert whole_calls(parts) == [] and parts[-1].finish == "content_filter"
+    assert whole_calls(chat(calls(fn(0, "a", "f", "{}")), delta("content_filter"))) == []
+    assert whole_calls(chat(calls(fn(0, "a", "f", "{}")), delta(refusal="No."), delta("stop"))) == []
+
+
 def test_a_refusal_of_chat_is_told_and_stays_open():
     assert chat(delta(refusal="No."), delta("stop")) == [
         TextDelta("No."),

@@ -99,6 +99,8 @@ class ChatReader:
 
     def _delta(self, delta: dict[str, Any]) -> None:
         content = delta.get("content")
+        if delta.get("refusal"):
+            self.reply.hold_calls()
         if delta.get("reasoning_content") or delta.get("reasoning") or delta.get("reasoning_details"):
             self._reasoning(delta)
         if isinstance(content, str):

@@ -158,6 +158,7 @@ class ResponsesReader:
 
     def _refuse(self, value: dict[str, Any]) -> None:
         self._is_refusal = True
+        self.reply.hold_calls()
         self._say(self._item(value, "message"), value.get("delta"))
 
     def _say_content(self, item: _Item, given: dict[str, Any]) -> None:
@@ -165,6 +166,7 @@ class ResponsesReader:
         parts = [as_dict(part) for part in as_list(given.get("content"))]
         if any(part.get("type") == "refusal" for part in parts):
             self._is_refusal = True
+            self.reply.hold_calls()
         whole = "".join(as_text(part.get("text")) or as_text(part.get("refusal")) for part in parts)
         if rest := _rest(item.told, whole):
             if not item.is_open:
