@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agent_lsp.app.models import Models
 from agent_lsp.app.workshop import Equipment, Workshop
+from agent_lsp.config.builtin import REHEARSAL
 from agent_lsp.config.layers import Merged
 from agent_lsp.config.sections import AgentProfile
 from agent_lsp.config.settings import Settings, validate
@@ -43,6 +47,7 @@ from agent_lsp.trace.store import SessionStore
 from agent_lsp.trace.writer import TraceWriter
 
 _log = logging.getLogger(__name__)
+_HTTP = "agent_lsp.providers.http"
 
 
 class App:
@@ -52,6 +57,7 @@ class App:
         self, merged: Merged, workspace: Path, environ: Mapping[str, str], warn: Callable[[str], None]
     ) -> None:
         self.workspace, self._warn = workspace, warn
+        self._warming: asyncio.Future[ModuleType] | None = None
         self.data = DataDir(Path(merged.data_dir))
         self.store = SessionStore(self.data)
         self.settings: Settings = validate(merged)
@@ -166,6 +172,11 @@ class App:
         """The model `provider/model`. Raises ModelUnavailable."""
         return self._models.get(name)
 
+    def warm_up(self, model: Model) -> None:
+        """Imports what the first request will need, in a thread: the person is still typing."""
+        if model.endpoint.api != REHEARSAL and self._warming is None:
+            self._warming = asyncio.get_running_loop().run_in_executor(None, import_module, _HTTP)
+
     def use(self, session: Session, model: Model) -> None:
         """Has the session go on with another model."""
         options = self._models.options(model.endpoint, session.options.max_turns)
@@ -178,7 +189,9 @@ class App:
     async def close(self) -> None:
         """Ends all commands and lets go of connections to providers."""
         await self._workshop.close()
-        if http := sys.modules.get("agent_lsp.providers.http"):
+        if self._warming:
+            await asyncio.wait((self._warming,))
+        if http := sys.modules.get(_HTTP):
             await http.close()
 
     def _log_line(self, line: str) -> None:

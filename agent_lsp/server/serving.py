@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -40,6 +41,8 @@ async def serve(read_fd: int, write_fd: int, greeted: Greeted, build: Build) -> 
                 )
                 watching.enter_context(died)
             connection.serve(build(connection))
+            gc.freeze()
+            gc.enable()
             _log.info("ending: %s", await connection.ended)
             leave_by_force_after(_EXIT_S, connection.exit_status)
             await connection.finish()

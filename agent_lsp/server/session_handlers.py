@@ -54,7 +54,7 @@ class SessionHandlers:
             "agent/models": Method(NoParams, self.models),
         }
 
-    def new(self, params: NewParams, _: Call) -> SessionInfo:
+    def new(self, params: NewParams, call: Call) -> SessionInfo:
         """`agent/session/new`."""
         for field in ("limits", "preparation"):
             if getattr(params, field) is not None:
@@ -74,7 +74,9 @@ class SessionHandlers:
             ephemeral=params.ephemeral,
             initial_history=read_seed(params.initial_history or []),
         )
-        return info(self._hub.create(spec).session)
+        served = self._hub.create(spec)
+        call.after_answer(lambda: self._hub.opener.warm_up(served.session.model))
+        return info(served.session)
 
     def resume(self, params: NamedSessionParams, _: Call) -> SessionInfo:
         """`agent/session/resume`: an open session only becomes the current one."""

@@ -100,6 +100,10 @@ class Opener(Protocol):
         """The model `provider/model`. Raises ModelUnavailable."""
         ...
 
+    def warm_up(self, model: Model) -> None:
+        """Prepares for requests to the model, beside everything else."""
+        ...
+
     def use(self, session: Session, model: Model) -> None:
         """Has the session go on with another model."""
         ...
