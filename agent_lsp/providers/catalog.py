@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -206,6 +206,8 @@ def model_settings(provider: str, model: str, providers: Providers) -> Model:
     known = KNOWN.get(provider)
     listed = known.models.get(model) if known else None
     base = listed or next((family for part, family in _FAMILIES if part in model), Model())
+    if provider in LOCAL:  # how much was loaded is the server's choice
+        base = replace(base, context_window=None, max_output_tokens=None)
     given = _models(providers.get(provider, {})).get(model) or {}
     return Model(
         context_window=given.get("context_window", base.context_window),

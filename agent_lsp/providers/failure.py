@@ -19,6 +19,7 @@ from agent_lsp.providers.retry_after import retry_after_ms
 Reason = Literal["connect", "silent", "no_content", "broken", "protocol", "unusable"]
 
 _MASK = "***"
+_DAILY_QUOTA = "quota_per_day"
 _SHORTEST_SECRET = 4
 _MAX_MESSAGE = 300
 
@@ -78,6 +79,8 @@ def _read(value: Any, status: int | None, headers: Mapping[str, str]) -> Fault:
     names = [level.get(name) for level in (inner, outer) for name in ("code", "type", "status", "error_type")]
     details = [one for one in _dicts(inner.get("details"))]
     codes = {str(name).lower() for name in [*names, *(one.get("reason") for one in details)] if name}
+    if any("PerDay" in str(violation.get("quotaId")) for one in details for violation in _dicts(one.get("violations"))):
+        codes.add(_DAILY_QUOTA)
     return Fault(
         message=_message(inner, outer),
         codes=frozenset(codes - {"error"}),
@@ -136,6 +139,7 @@ _BAD_KEY_TEXT = re.compile(r"\bapi[ _-]?key\b", re.I)
 _MALFORMED_CODES = frozenset({"tool_use_failed", "json_validate_failed"})
 _PERMANENT_CODES = frozenset(
     {
+        _DAILY_QUOTA,
         "insufficient_quota",
         "insufficient_credits",
         "insufficient_balance",

@@ -103,6 +103,7 @@ def test_the_native_dialects_are_the_usual_ones_and_chat_stays_usable():
 def test_a_model_that_is_not_listed_is_taken_for_one_of_its_family():
     endpoint = endpoint_for("openai", "gpt-5.9-next", {}, {"OPENAI_API_KEY": "k"})
     assert endpoint.vision and endpoint.context_window and endpoint.max_output_tokens is None
+    assert endpoint_for("ollama", "gpt-oss:20b", {}, {}).context_window is None
     table = {"local": {**LOCAL, "models": {"q": {"think_tags": True}}}}
     assert endpoint_for("local", "q", table, {}).think_tags and not endpoint_for("local", "r", table, {}).think_tags
 

@@ -45,6 +45,8 @@ ANSWERS = {
     "529": (529, error(type="overloaded_error"), "timeout"),
     "429, Scaleway's plain rate limit": (429, error("INSUFFICIENT QUOTA"), "timeout"),
     "429, Vertex out of capacity": (429, error(status="RESOURCE_EXHAUSTED", code=429), "timeout"),
+    "429, Gemini's quota of the day gone": (429, error(status="RESOURCE_EXHAUSTED", code=429, details=[{"violations": [{"quotaId": "GenerateRequestsPerDayPerProject"}]}, {"retryDelay": "3s"}]), "failed permanent"),
+    "429, Gemini's quota of the minute gone": (429, error(status="RESOURCE_EXHAUSTED", code=429, details=[{"violations": [{"quotaId": "GenerateRequestsPerMinutePerProject"}]}]), "timeout"),
     "429, quota gone": (429, error(type="insufficient_quota", code="insufficient_quota"), "failed permanent"),
     "402": (402, error("pay"), "failed permanent"),
     "404, unknown model by code": (404, error(code="model_not_found"), "failed permanent"),

@@ -184,6 +184,15 @@ def test_chat_details_and_extra_content_go_back_unchanged():
     assert message["reasoning_details"] == details and message["tool_calls"][0]["extra_content"] == extra
 
 
+def test_chat_calls_of_other_models_are_signed_where_that_is_wanted():
+    google = dialect_of(replace(CHAT, base_url="https://generativelanguage.googleapis.com/v1beta/openai"))
+    extra = {"google": {"thought_signature": "U"}}
+    own = call(fidelity={"openai_chat": {"provider": "p", "extra_content": extra}})
+    first, second = chat(call(), call(call_id="c2"), dialect=google)[0]["tool_calls"]
+    assert first["extra_content"] == google.unsigned_extra and "extra_content" not in second
+    assert chat(own, dialect=google)[0]["tool_calls"][0]["extra_content"] == extra
+
+
 def test_chat_an_empty_turn_is_never_sent():
     assert chat(Thinking(thinking="hm"), said("")) == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from agent_lsp.providers.catalog import BUILT_IN, LOCAL
 from agent_lsp.providers.endpoint import Endpoint
@@ -30,6 +30,8 @@ class Dialect:
     """Whether `prompt_cache_key` is understood."""
     cache_marks: tuple[str, ...] = ()
     """Parts of the names of models whose prompts are cached only up to marks in the messages."""
+    unsigned_extra: Mapping[str, Any] | None = None
+    """What a call of another model needs beside it, where a model wants all calls of its history signed."""
     key_header: str = "authorization"
 
 
@@ -40,7 +42,9 @@ _KIMI = Dialect(thinking="switch", thinking_field="reasoning_content")
 _BY_HOST: Mapping[str, Dialect] = {
     "api.openai.com": _OPENAI,
     "openai.azure.com": Dialect(max_tokens="max_completion_tokens", key_header="api-key"),
-    "generativelanguage.googleapis.com": Dialect(),
+    "generativelanguage.googleapis.com": Dialect(
+        unsigned_extra={"google": {"thought_signature": "skip_thought_signature_validator"}}
+    ),
     "openrouter.ai": Dialect(thinking="openrouter", cache_marks=("claude", "gemini-2")),
     "api.deepseek.com": Dialect(thinking="deepseek", text_parts=False, thinking_field="reasoning_content"),
     "api.mistral.ai": Dialect(

@@ -91,6 +91,8 @@ class ChatEncoder:
         calls = [self._call(one) for one in run if isinstance(one, ToolCall)]
         if not text and not calls:
             return []
+        if calls and self._dialect.unsigned_extra:
+            calls[0].setdefault("extra_content", self._dialect.unsigned_extra)
         message: Json = {"role": "assistant", "content": text}
         message |= self._thinking([one for one in run if isinstance(one, Thinking)])
         return [message | ({"tool_calls": calls} if calls else {})]
