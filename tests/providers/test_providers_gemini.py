@@ -221,7 +221,10 @@ def body(request, endpoint=NEW, refused=frozenset(), **more):
 
 
 def contents(*given, **more):
-    return body(asked(*given), **more)["contents"]
+    """What becomes of the messages, after a first word of the user."""
+    opening = ImageUrl(image_url="https://x/y.png") if given[0].role == "assistant" else None
+    sent = body(asked(*filter(None, (opening, *given))), **more)["contents"]
+    return sent[1:] if opening else sent
 
 
 def test_settings():
@@ -339,6 +342,11 @@ def test_images_and_other_data():
     assert (
         "not shown" in contents(ImageUrl(image_url=PIXEL), endpoint=replace(NEW, vision=False))[0]["parts"][0]["text"]
     )
+
+
+def test_the_user_has_the_first_word():
+    sent = body(asked(history=[[model("hi")]]))["contents"]
+    assert [one["role"] for one in sent] == ["user", "model", "user"]
 
 
 def test_an_empty_turn_is_never_sent():

@@ -25,6 +25,7 @@ JSON_SCHEMA = "parametersJsonSchema"
 UNSIGNED = "skip_thought_signature_validator"
 """What the provider takes in the place of a signature for a call that it did not make itself."""
 
+_OPENING = b'{"role":"user","parts":[{"text":"(earlier)"}]},'
 _NEWEST = re.compile(r"gemini-([3-9]|\d\d)")
 
 Json = dict[str, Any]
@@ -65,10 +66,13 @@ class GeminiEncoder:
         settings: Json = dict(self.wording(request, refused))
         if self._endpoint.max_output_tokens:
             settings["maxOutputTokens"] = self._endpoint.max_output_tokens
+        contents = b",".join(filter(None, self._contents(request, with_signatures)))
+        if contents.startswith(b'{"role":"model"'):  # the first word has to be the user's
+            contents = _OPENING + contents
         fields = [
             *([b'"systemInstruction":' + encode({"parts": [{"text": request.system}]})] if request.system else []),
             *([b'"tools":' + tools(request.tools)] if request.tools else []),
-            b'"contents":[' + b",".join(filter(None, self._contents(request, with_signatures))) + b"]",
+            b'"contents":[' + contents + b"]",
             *([b'"generationConfig":' + encode(settings)] if settings else []),
         ]
         return b"{" + b",".join(fields) + b"}"
