@@ -7,7 +7,8 @@ from typing import Any
 
 from agent_lsp.config.builtin import REHEARSAL
 from agent_lsp.config.settings import Settings
-from agent_lsp.engine.ports import LLM, EngineOptions
+from agent_lsp.engine.options import EngineOptions
+from agent_lsp.engine.ports import LLM
 from agent_lsp.errors import ModelUnavailable
 from agent_lsp.providers import build as adapters
 from agent_lsp.providers import catalog

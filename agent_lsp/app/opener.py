@@ -28,6 +28,7 @@ from agent_lsp.policy.guard import Guard
 from agent_lsp.policy.modes import mode_named
 from agent_lsp.policy.rules import WorkspaceRules
 from agent_lsp.providers.keys import key_variables
+from agent_lsp.sessions.goal_file import ScratchpadGoalFile
 from agent_lsp.sessions.open_session import (
     Client,
     Model,
@@ -159,10 +160,11 @@ class App:
         rules = None if spec.ephemeral else WorkspaceRules(self.data.root, spec.workspace)
         grants = Grants(spec.approval_mode or self.settings.approval_mode, rules)
         approver = SessionApprover(Guard(grants, paths, self._workshop.command_policy), toolset, client.person)
-        pictures = ScratchpadPictures(self.data.scratchpad(meta.session_id))
+        scratchpad = self.data.scratchpad(meta.session_id)
+        pictures, goal_file = ScratchpadPictures(scratchpad), ScratchpadGoalFile(scratchpad)
         session = Session(
             meta,
-            Ports(self._models.llm(model), toolset, approver, trace, client.sink, pictures),
+            Ports(self._models.llm(model), toolset, approver, trace, client.sink, pictures, goal_file),
             self._models.options(model.endpoint, spec.max_turns),
             thinking_level=spec.thinking_level or self.settings.thinking_level,
         )

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agent_lsp.engine.attempt import Attempt
 from agent_lsp.engine.hooks import RunStatus
 from agent_lsp.engine.ports import Outcome
 from agent_lsp.messages.events import Finish, TokenCounts
+
+
+@dataclass(frozen=True, slots=True)
+class GoalResult:
+    """How a goal ended; `used` are tokens, those read from a cache aside."""
+
+    outcome: Literal["complete", "blocked", "budget_limited", "aborted"]
+    rounds: int
+    used: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +32,7 @@ class RunResult:
     error_message: str | None = None
     finish: Finish | None = None
     undelivered: int | None = None
+    goal: GoalResult | None = None
 
 
 class Account:

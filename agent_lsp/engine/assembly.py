@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.runtime import Runtime
 from agent_lsp.engine.steering import SteeringQueue
 from agent_lsp.messages import markers
@@ -19,12 +20,18 @@ class Assembled:
     steered: int
 
 
+async def prepare(runtime: Runtime, interrupt: Interrupt, run_id: str) -> None:
+    """Waits for what has to be there before anything of a run is sent; an interrupt ends the wait."""
+    awaited = (runtime.environment.prepare(runtime.emit), runtime.hooks.before_run(run_id))
+    await interrupt.wait_all(one for one in awaited if one)
+
+
 def begin(runtime: Runtime, input: Sequence[UserContent]) -> None:
-    """The input of a run: what goes on beside it first, then what the person said (traced, not echoed)."""
+    """The input of a run: what goes on beside it first, then what was said (traced; a person's not echoed)."""
     runtime.show_tools()
     report(runtime)
     for one in folded(runtime, input):
-        runtime.emit(one, traced_only=True)
+        runtime.emit(one, traced_only=getattr(one, "sender", None) != "harness")
 
 
 def assemble(runtime: Runtime, steering: SteeringQueue, *, has_calls: bool) -> Assembled:
@@ -55,10 +62,10 @@ def report(runtime: Runtime) -> None:
         runtime.emit(_harness(text))
 
 
-def folded(runtime: Runtime, input: Iterable[UserContent]) -> Iterable[UserContent]:
-    """The input with its images kept as files and named, if the model cannot see."""
+def folded(runtime: Runtime, input: Iterable[UserContent], *, always: bool = False) -> Iterable[UserContent]:
+    """The input with its images kept as files and named, if the model cannot see (or `always`)."""
     for one in input:
-        if isinstance(one, ImageUrl) and not runtime.options.vision:
+        if isinstance(one, ImageUrl) and (always or not runtime.options.vision):
             yield Text(role="user", text=_attached(runtime, one))
         else:
             yield one

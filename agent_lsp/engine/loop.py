@@ -13,10 +13,10 @@ run(new)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from agent_lsp.engine.account import Account, RunResult
-from agent_lsp.engine.assembly import assemble, begin
+from agent_lsp.engine.assembly import assemble, begin, prepare
 from agent_lsp.engine.calls import LiveCall
 from agent_lsp.engine.compaction import Compaction, due
 from agent_lsp.engine.hooks import RunStatus, Stop
@@ -26,17 +26,21 @@ from agent_lsp.engine.runtime import Runtime
 from agent_lsp.engine.steering import SteeringQueue
 from agent_lsp.engine.turn import Turn
 from agent_lsp.messages.content import Partial, UserContent
-from agent_lsp.messages.events import Abort, CompactionReason, RunBegin
+from agent_lsp.messages.events import Abort, CompactionReason
 from agent_lsp.messages.partial import Segment
 
 
 class Run:
-    """One task, from its input to its end. It holds nothing that the ledger could tell."""
+    """One task, from its input to its end (or several in turn). It holds nothing that the ledger could tell.
+
+    `before_abort` is called just before an `abort`, behind which nothing can be said any more.
+    """
 
     def __init__(self, runtime: Runtime, run_id: str, thinking_level: ThinkingLevel | None) -> None:
         self.run_id = run_id
         self.interrupt = Interrupt()
         self.steering = SteeringQueue()
+        self.before_abort: Callable[[], None] = _nothing
         self._runtime, self._ledger = runtime, runtime.ledger
         self._thinking_level: ThinkingLevel | None = thinking_level
         self._account = Account(run_id)
@@ -45,7 +49,8 @@ class Run:
 
     async def drive(self, input: Sequence[UserContent]) -> RunResult:
         """Runs the task to its end, which is the last thing it says."""
-        self._runtime.emit(RunBegin(run_id=self.run_id), traced_only=True)
+        self._account, self._turn = Account(self.run_id), None
+        await prepare(self._runtime, self.interrupt, self.run_id)
         begin(self._runtime, input)
         initial = self._runtime.hooks.initial_parts(input)
         while not self.interrupt.is_fired:
@@ -60,26 +65,25 @@ class Run:
                 return self._stopped(turn.stop) if turn.stop else await self._given_up(outcome, turn)
             self._account.commit(outcome, turn.attempts[-1])
             if not await self.interrupt.wait_all(call.settled for call in self._calls()):
-                return self._aborted(turn.abort_reason)
+                return self.abort(turn.abort_reason)
             if stop := next((call.stop for call in self._calls() if call.stop), None):
                 return self._stopped(stop)
             has_calls = self._ledger.batch is not None
             if (reason := due(self._runtime)) and not await self._compacted(reason, has_calls):
-                return self._aborted("aborted during compaction") if has_calls else self._result("completed")
+                return self.abort("aborted during compaction") if has_calls else self._result("completed")
             assembled = assemble(self._runtime, self.steering, has_calls=has_calls)
             if not assembled.goes_on:
                 return await self._completed()
             if 0 < self._runtime.options.max_turns <= self._account.turns:
                 return self._out_of_turns(assembled.steered)
-        return self._aborted("aborted by user")
+        return self.abort("aborted by user")
 
     def break_off(self, reason: str) -> None:
         """Ends a task in which the engine itself has failed: what is open is closed, and the reason told."""
         if self._turn:
             self._turn.break_off(reason)
         self._end_calls()
-        self._runtime.emit(Abort(reason=reason))
-        self._runtime.set_state(StateChange("idle"))
+        self._say_abort(reason)
 
     def retry_now(self) -> bool:
         """Ends the present reconnect wait; false when nothing waits."""
@@ -133,16 +137,20 @@ class Run:
     async def _given_up(self, outcome: Outcome, turn: Turn) -> RunResult:
         """The ladder's end. What still runs was allowed and is waited for; its output is carried over."""
         if self.interrupt.is_fired or not await self.interrupt.wait_all(call.settled for call in self._calls()):
-            return self._aborted(turn.abort_reason)
+            return self.abort(turn.abort_reason)
         reason = turn.ladder.give_up_reason(outcome)
-        self._runtime.emit(Abort(reason=reason))
+        self._say_abort(reason)
         return self._result(outcome.status, error=reason)
 
-    def _aborted(self, reason: str) -> RunResult:
+    def abort(self, reason: str) -> RunResult:
         """The interrupt's end: running tools are shown as interrupted in call order, then `abort`, then nothing."""
         self._end_calls()
-        self._runtime.emit(Abort(reason=self.interrupt.reason or reason))
+        self._say_abort(self.interrupt.reason or reason)
         return self._result("aborted")
+
+    def _say_abort(self, reason: str) -> None:
+        self.before_abort()
+        self._runtime.emit(Abort(reason=reason))
 
     def _out_of_turns(self, undelivered: int) -> RunResult:
         self._note(f"[reached max turns ({self._runtime.options.max_turns}); stopping]")
@@ -154,7 +162,7 @@ class Run:
         if stop.text:
             self._note(stop.text)
             self._account.answer = stop.text
-        return self._result(stop.status)
+        return self._result(stop.status, error=stop.error)
 
     def _note(self, text: str) -> None:
         segment = Segment(self._runtime.emit, "text")
@@ -162,7 +170,9 @@ class Run:
         segment.close("failed")
 
     def _result(self, status: RunStatus, error: str | None = None, undelivered: int | None = None) -> RunResult:
-        needs_credential = status == "auth"
-        self._runtime.set_state(StateChange("auth_required", hint=error) if needs_credential else StateChange("idle"))
         last = self._turn.attempts[-1] if self._turn and self._turn.attempts else None
         return self._account.result(status, last, error, undelivered)
+
+
+def _nothing() -> None:
+    pass

@@ -5,16 +5,15 @@ Protocols, not base classes: an implementation needs to import nothing but the v
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agent_lsp.messages.content import Content, Fidelity, StopReason, ToolCall
 from agent_lsp.messages.envelope import Message
-from agent_lsp.messages.events import Finish, TokenCounts, ToolSpec
-
-_LEAST_RESERVE_TOKENS = 2048
+from agent_lsp.messages.events import Event, Finish, TokenCounts, ToolSpec
 
 ThinkingLevel = Literal["none", "low", "medium", "high", "xhigh", "max"]
 Permission = Literal["r", "rw"]
@@ -118,7 +117,8 @@ class LLM(Protocol):
     def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Streams the reply; the last part is the `Outcome`. Never raises but `CancelledError`; never retries.
 
-        Closing the iterator (`aclosing`) or cancelling its task lets go of the connection at once.
+        Closing the iterator (`aclosing`) or cancelling its task lets go of the connection at once. Who goes on to its end
+        after the outcome lets it be kept for the next request.
         """
         ...
 
@@ -143,8 +143,20 @@ class ToolResult:
 class Environment(Protocol):
     """The tools of one session."""
 
+    def prepare(self, announce: Callable[[Event], None]) -> asyncio.Future[None] | None:
+        """Gets ready for a run, before anything of it is sent; what the run has to wait for, never an exception.
+
+        The environment bounds that wait; an abort ends it, and what goes on then goes on. `announce` puts an event
+        into the session's stream, also after the run, until `close` has returned.
+        """
+        ...
+
     def tools(self) -> tuple[ToolSpec, ...]:
-        """The tools as the model is told of them, in an order that never changes."""
+        """The tools as the model is told of them, in an order that never changes within a context."""
+        ...
+
+    def renew(self) -> None:
+        """A new context begins: tools that have come or gone meanwhile count from here on."""
         ...
 
     def check(self, call: ToolCall) -> ToolResult | None:
@@ -255,9 +267,21 @@ class Pictures(Protocol):
         ...
 
 
+class GoalFile(Protocol):
+    """Where the model and the engine keep how a goal stands. Neither method raises."""
+
+    def create(self, objective: str) -> str:
+        """Begins a goal, in the place of an earlier one; returns where, as a model names it to a tool."""
+        ...
+
+    def status(self) -> Literal["active", "complete", "blocked"] | None:
+        """What the model has written; None when that is missing or broken."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything that a session is plugged into. Without an approver every call is denied."""
+    """Everything that a session is plugged into. Without an approver every call is denied; goals need a goal file."""
 
     llm: LLM
     environment: Environment
@@ -265,34 +289,4 @@ class Ports:
     trace: Trace
     sink: Sink
     pictures: Pictures | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
-    """Settings of the engine; times in milliseconds, sizes in tokens.
-
-    `max_turns`, `max_context_length` and `max_session_turns` ≤ 0: no limit. `compaction_prompt` asks for the summary.
-    """
-
-    max_turns: int = 100
-    max_retries: int = 5
-    retry_base_ms: int = 250
-    retry_cap_ms: int = 30_000
-    context_window: int | None = None
-    max_output_tokens: int | None = None
-    vision: bool = True
-    compaction_mode: Literal["summarize", "discard", "off"] = "summarize"
-    compaction_prompt: str = "Summarise the conversation so far between [summary] and [/summary]."
-    max_context_length: int = 128_000
-    max_session_turns: int = -1
-
-    @property
-    def compaction_at(self) -> int | None:
-        """Tokens at which a compaction is due; a model's window keeps room for a reply and for the summary itself."""
-        if self.max_context_length <= 0 or self.compaction_mode == "off":
-            return None
-        if not self.context_window:
-            return self.max_context_length
-        quarter = self.context_window // 4
-        reserve = max(_LEAST_RESERVE_TOKENS, min(self.max_output_tokens or quarter, quarter))
-        return min(self.max_context_length, max(1, self.context_window - reserve))
+    goal_file: GoalFile | None = None

@@ -10,11 +10,12 @@ from dataclasses import replace
 from agent_lsp.engine.approvals import Gate
 from agent_lsp.engine.hooks import Hooks
 from agent_lsp.engine.ledger import Ledger
-from agent_lsp.engine.ports import EngineOptions, Ports, Request, StateChange, ThinkingLevel
+from agent_lsp.engine.options import EngineOptions
+from agent_lsp.engine.ports import Ports, Request, StateChange, ThinkingLevel
 from agent_lsp.engine.scope import TaskScope
 from agent_lsp.messages.content import PARTIAL_TYPES, Content, Partial, PartialText, Text
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, envelope
-from agent_lsp.messages.events import Event, SessionUpdate, TokenUsage, ToolListReady
+from agent_lsp.messages.events import Event, SessionUpdate, TokenCounts, TokenUsage, ToolListReady
 
 
 class Runtime:
@@ -24,8 +25,9 @@ class Runtime:
         self.meta, self.options, self.hooks = meta, options, hooks
         self.session_id, self.system = meta.session_id, meta.system_prompt
         self.llm, self.environment, self.pictures = ports.llm, ports.environment, ports.pictures
-        self.trace, self.sink = ports.trace, ports.sink
+        self.trace, self.sink, self.goal_file = ports.trace, ports.sink, ports.goal_file
         self.ledger = Ledger()
+        self.children_usage = TokenCounts()
         self.scope = TaskScope(self.session_id)
         self.gate = Gate(ports.approver, self.scope, self.tell_state)
         self.run_id: str | None = None
@@ -68,6 +70,7 @@ class Runtime:
     def new_context(self) -> None:
         """The trace goes on in a new file, which begins with what the new context begins with."""
         ledger, self._is_new = self.ledger, True
+        self.environment.renew()
         updates = [ledger.settings] if ledger.settings != SessionUpdate() else []
         told = [ToolListReady(tools=ledger.tools_told)] if ledger.tools_told is not None else []
         head = (self.meta, *updates, *told, *ledger.opening())

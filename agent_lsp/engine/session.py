@@ -8,8 +8,10 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from agent_lsp.engine import title
 from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.compaction import Availability, CompactionResult, availability
+from agent_lsp.engine.goal import Goal
 from agent_lsp.engine.hooks import Hooks
-from agent_lsp.engine.ports import LLM, Commit, EngineOptions, Ports, StateChange, ThinkingLevel
+from agent_lsp.engine.options import EngineOptions
+from agent_lsp.engine.ports import LLM, Commit, Ports, StateChange, ThinkingLevel
 from agent_lsp.engine.runtime import Runtime
 from agent_lsp.engine.steering import Steering
 from agent_lsp.engine.tasks import CompactionTicket, Tasks, Ticket
@@ -106,9 +108,11 @@ class Session:
 
     # --- tasks ---
 
-    async def run(self, input: Sequence[UserContent], thinking_level: ThinkingLevel | None = None) -> RunResult:
-        """Runs a task to its end. Cancelling the caller aborts it. Raises SessionBusy."""
-        ticket = self.submit(input, thinking_level)
+    async def run(
+        self, input: Sequence[UserContent], thinking_level: ThinkingLevel | None = None, goal: Goal | None = None
+    ) -> RunResult:
+        """Runs a task, or a goal, to its end. Cancelling the caller aborts it. Raises SessionBusy."""
+        ticket = self.submit(input, thinking_level, goal)
         try:
             return await asyncio.shield(ticket.result)
         except asyncio.CancelledError:
@@ -130,10 +134,18 @@ class Session:
                 self.cancel(ticket)
 
     def submit(
-        self, input: Sequence[UserContent], thinking_level: ThinkingLevel | None = None, *, queue: bool = False
+        self,
+        input: Sequence[UserContent],
+        thinking_level: ThinkingLevel | None = None,
+        goal: Goal | None = None,
+        *,
+        queue: bool = False,
     ) -> Ticket:
-        """Takes a task on, which begins at once or (`queue`) when its turn comes. Raises SessionBusy."""
-        return self._tasks.submit(input, thinking_level or self.thinking_level, queue=queue)
+        """Takes a task on, which begins at once or (`queue`) when its turn comes. Raises SessionBusy.
+
+        With a `goal`, the input is pursued as an objective, task after task; ValueError without a goal file.
+        """
+        return self._tasks.submit(input, thinking_level or self.thinking_level, goal, queue=queue)
 
     def cancel(self, ticket: Ticket, reason: str | None = None) -> bool:
         """Interrupts the task, or takes it out of the queue, where it leaves nothing; false when it has ended."""
@@ -197,6 +209,10 @@ class Session:
         ledger.turns, ledger.usage = turns, usage
         for id in call_ids:
             ledger.ids.note(id)
+
+    def add_child_usage(self, usage: TokenCounts) -> None:
+        """A child session has made a request: it counts towards the budget of a goal, and in nothing else here."""
+        self._runtime.children_usage += usage
 
     # --- settings ---
 

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.compaction import Compaction, CompactionResult
+from agent_lsp.engine.goal import Goal, Pursuit
 from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.loop import Run
 from agent_lsp.engine.ports import StateChange, ThinkingLevel
 from agent_lsp.engine.runtime import Runtime
 from agent_lsp.errors import SessionBusy
 from agent_lsp.messages.content import Partial, UserContent
-from agent_lsp.messages.events import CompactionMode
+from agent_lsp.messages.events import CompactionMode, RunBegin
 
 _log = logging.getLogger(__name__)
 _BUG = "the engine failed inside; the server's log has the details"
@@ -24,13 +25,17 @@ _BUG = "the engine failed inside; the server's log has the details"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ticket:
-    """A run that was taken on: it runs, or waits its turn. `result` is never an exception."""
+    """A run that was taken on: it runs, or waits its turn. `result` is never an exception.
+
+    With a `goal`, its input is an objective.
+    """
 
     run_id: str
     input: tuple[UserContent, ...]
     thinking_level: ThinkingLevel | None
     queued: bool
     result: asyncio.Future[RunResult]
+    goal: Goal | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,14 +93,18 @@ class Tasks:
         going = self._compaction.compaction if self._compaction else self.run
         return bool(going and going.retry_now())
 
-    def submit(self, input: Sequence[UserContent], level: ThinkingLevel | None, *, queue: bool) -> Ticket:
+    def submit(
+        self, input: Sequence[UserContent], level: ThinkingLevel | None, goal: Goal | None = None, *, queue: bool
+    ) -> Ticket:
         """Takes a task on, which begins at once or (`queue`) when its turn comes. Raises SessionBusy."""
+        if goal and not self._runtime.goal_file:
+            raise ValueError("a goal needs a session with a goal file")
         busy = self.is_busy
         if busy and not queue:
             self._refuse()
         self._check_open()
         future: asyncio.Future[RunResult] = asyncio.get_running_loop().create_future()
-        ticket = Ticket(f"run-{uuid.uuid4().hex[:12]}", tuple(input), level, busy, future)
+        ticket = Ticket(f"run-{uuid.uuid4().hex[:12]}", tuple(input), level, busy, future, goal)
         if busy:
             self._waiting.append(ticket)
             self._runtime.tell_state()
@@ -156,7 +165,13 @@ class Tasks:
         self._runtime.scope.spawn(self._drive(ticket, run), lambda task: self._driven(ticket, run, task))
 
     async def _drive(self, ticket: Ticket, run: Run) -> None:
-        result = await run.drive(ticket.input)
+        self._runtime.emit(RunBegin(run_id=run.run_id), traced_only=True)
+        file = self._runtime.goal_file
+        task = Pursuit(self._runtime, run, ticket.goal, file) if ticket.goal and file else run
+        result = await task.drive(ticket.input)
+        needs_credential = result.status == "auth"
+        hint = result.error_message if needs_credential else None
+        self._runtime.set_state(StateChange("auth_required" if needs_credential else "idle", hint=hint))
         self._advance()
         try:
             await self._runtime.trace.sync()
@@ -176,6 +191,7 @@ class Tasks:
         _log.error("run %s failed inside", ticket.run_id, exc_info=None if task.cancelled() else task.exception())
         try:
             run.break_off(_BUG)
+            self._runtime.set_state(StateChange("idle"))
         finally:
             self._advance()
             ticket.result.set_result(RunResult(ticket.run_id, "failed", error_message=_BUG))

@@ -1,4 +1,4 @@
-"""Small JSON files that only the user may read: written whole or not at all, read without trust."""
+"""Small files that only the user may read: written whole or not at all; those of JSON are read without trust."""
 
 from __future__ import annotations
 
@@ -21,16 +21,21 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def write_object(path: Path, value: dict[str, Any]) -> None:
-    """Puts the object into the file (mode 0600, its folder 0700): after a crash it holds the old or the new one.
+    """Puts the object into the file, as JSON. Raises `OSError`."""
+    write_private(path, json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n")
 
-    Raises `OSError`.
+
+def write_private(path: Path, data: bytes) -> None:
+    """Puts the data into the file (mode 0600, its folder 0700): after a crash it holds the old or the new ones.
+
+    A link in its place is replaced, not followed. Raises `OSError`.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     fresh = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n")
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)

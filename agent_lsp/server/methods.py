@@ -8,10 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from agent_lsp.engine.compaction import Availability
-from agent_lsp.engine.hooks import RunStatus
 from agent_lsp.engine.ports import SessionState, ThinkingLevel
 from agent_lsp.messages.content import StopReason
-from agent_lsp.messages.events import CompactionMode, Finish, TokenCounts
+from agent_lsp.messages.events import CompactionMode, TokenCounts
 from agent_lsp.policy.modes import ApprovalMode
 
 
@@ -174,76 +173,7 @@ class SessionList(Result):
     next_cursor: str | None = None
 
 
-# --- runs -------------------------------------------------------------------------------------------------------------
-
-
-class RunParams(Params):
-    """`agent/run`."""
-
-    session_id: str | None = None
-    input: Input
-    thinking_level: ThinkingLevel | None = None
-    queue_if_busy: bool = False
-    model: ModelRef | str | None = None
-    work_done_token: str | int | None = None
-    goal: dict[str, Any] | None = None
-    budget: dict[str, Any] | None = None
-    expected: str | None = None
-    max_retries: int | None = None
-
-
-class RunAnswer(Result):
-    """How a run ended. A task that ended badly is a result too."""
-
-    session_id: str
-    status: RunStatus
-    run_id: str
-    turns: int
-    text: str
-    usage: TokenCounts
-    error_message: str | None = None
-    queued: bool | None = None
-    finish: Finish | None = None
-    undelivered: int | None = None
-
-
-class SteerParams(Params):
-    """`agent/steer`."""
-
-    session_id: str | None = None
-    run_id: str | None = None
-    input: Input
-
-
-class SteerAnswer(Result):
-    """Accepted: the running task will deliver it before it ends."""
-
-    accepted: bool
-    steer_id: str | None = None
-    run_id: str | None = None
-
-
-class UnsteerParams(Params):
-    """`agent/unsteer`."""
-
-    session_id: str | None = None
-    steer_id: str
-
-
-class AbortParams(Params):
-    """`agent/abort`; `runId` may name a queued run."""
-
-    session_id: str | None = None
-    run_id: str | None = None
-    reason: str | None = None
-
-
-class AbortAnswer(Result):
-    """What was aborted, once it has ended."""
-
-    aborted: bool
-    what: Literal["run", "queued", "compaction"] | None = None
-    run_id: str | None = None
+# --- compaction, forks, rules -----------------------------------------------------------------------------------------
 
 
 class CompactParams(Params):

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ConfigDict
 
 from agent_lsp.engine.account import RunResult
+from agent_lsp.engine.goal import Goal
 from agent_lsp.engine.tasks import CompactionTicket, Ticket
 from agent_lsp.errors import RequestRefused
 from agent_lsp.messages.content import Text, UserContent
@@ -16,19 +17,18 @@ from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub, Served, refuse
 from agent_lsp.server.inputs import read_input
-from agent_lsp.server.methods import (
+from agent_lsp.server.methods import Input, SessionParams, model_name
+from agent_lsp.server.progress import Progress, new_token
+from agent_lsp.server.run_methods import (
     AbortAnswer,
     AbortParams,
-    Input,
+    GoalAnswer,
     RunAnswer,
     RunParams,
-    SessionParams,
     SteerAnswer,
     SteerParams,
     UnsteerParams,
-    model_name,
 )
-from agent_lsp.server.progress import Progress, new_token
 from agent_lsp.server.service import Call, Method, Observer
 
 _TITLE_CHARS = 60
@@ -91,7 +91,8 @@ class RunHandlers:
             raise refuse("input", "must not be empty")
         if params.model is not None:
             opened.update(SessionUpdate(model=model_name(params.model)), self._hub.opener)
-        return input, opened.session.submit(input, params.thinking_level, queue=params.queue_if_busy)
+        goal = Goal(params.goal.budget) if params.goal else None
+        return input, opened.session.submit(input, params.thinking_level, goal, queue=params.queue_if_busy)
 
     async def _result(self, served: Served, ticket: Ticket, progress: Progress | None) -> RunAnswer:
         result: RunResult = await asyncio.shield(ticket.result)
@@ -114,6 +115,9 @@ class RunHandlers:
             queued=ticket.queued or None,
             finish=result.finish,
             undelivered=result.undelivered,
+            goal=GoalAnswer(outcome=goal.outcome, rounds=goal.rounds, used=goal.used)
+            if (goal := result.goal)
+            else None,
         )
 
     def steer(self, params: SteerParams, _: Call) -> SteerAnswer:
@@ -185,9 +189,8 @@ def _refuse_what_is_not_native(params: RunParams) -> None:
     for field, name in (("expected", "expected"), ("max_retries", "maxRetries")):
         if getattr(params, field) is not None:
             raise refuse(name, "is for loop mode only")
-    for field in ("goal", "budget"):
-        if getattr(params, field) is not None:
-            raise refuse(field, "is not supported by this server")
+    if params.budget is not None:
+        raise refuse("budget", "is not supported by this server")
 
 
 def _shows_progress(connection: Connection) -> bool:

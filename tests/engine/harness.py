@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.hooks import Hooks
 from agent_lsp.engine.ledger import Ledger
+from agent_lsp.engine.options import EngineOptions
 from agent_lsp.engine.ports import (
     LLM,
     Approver,
     Asking,
     Decision,
-    EngineOptions,
     Environment,
     Part,
     Pictures,
@@ -42,7 +42,7 @@ from agent_lsp.engine.tasks import Ticket
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import PARTIAL_TYPES, ImageUrl, Text, Thinking, ToolCall, ToolCallOutput, UserContent
 from agent_lsp.messages.envelope import Message, SessionMeta
-from agent_lsp.messages.events import ToolSpec
+from agent_lsp.messages.events import Event, ToolSpec
 from agent_lsp.providers.scripted import Called, Scripted, call
 
 T = TypeVar("T")
@@ -148,6 +148,19 @@ class Tools:
     running: int = 0
     most_running: int = 0
     close_s: float = 0
+    prepare_s: float = 0
+    renewed: int = 0
+
+    def prepare(self, announce: Callable[[Event], None]) -> asyncio.Future[None] | None:
+        self.announce = announce
+        if not self.prepare_s:
+            return None
+        ready = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(self.prepare_s, ready.set_result, None)
+        return ready
+
+    def renew(self) -> None:
+        self.renewed += 1
 
     def tools(self) -> tuple[ToolSpec, ...]:
         return tuple(ToolSpec(name=name, description=name, parameters={"type": "object"}) for name in self.names)

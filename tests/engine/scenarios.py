@@ -8,9 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agent_lsp.engine.ledger import Ledger
 from agent_lsp.engine.account import RunResult
-from agent_lsp.engine.ports import Commit, Decision, EngineOptions, Request
+from agent_lsp.engine.ledger import Ledger
+from agent_lsp.engine.options import EngineOptions
+from agent_lsp.engine.ports import Commit, Decision, Request
 from agent_lsp.messages.content import PARTIAL_TYPES, Content, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.envelope import MESSAGE, Message, encode
 from agent_lsp.messages.events import Abort, ApprovalDecision, RequestBegin, RequestEnd, RunBegin

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agent_lsp.engine.ports import EngineOptions
+from agent_lsp.engine.options import EngineOptions
 from agent_lsp.messages.content import ImageUrl, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import Abort, ApprovalDecision, RequestEnd
 from agent_lsp.providers.scripted import call, fail, text, thinking, torn

@@ -3,7 +3,8 @@
 import pytest
 
 from agent_lsp.engine.backoff import Ladder
-from agent_lsp.engine.ports import EngineOptions, Outcome
+from agent_lsp.engine.options import EngineOptions
+from agent_lsp.engine.ports import Outcome
 from agent_lsp.messages.content import ImageUrl, Text, ToolCall
 from agent_lsp.messages.events import Abort, ApprovalDecision, RequestEnd
 from agent_lsp.providers.scripted import call, fail, text, thinking, torn

@@ -1,6 +1,7 @@
 """What tools report of things that go on beside the calls."""
 
-from agent_lsp.engine.ports import CallBegin, CallDelta, EngineOptions, Outcome, SegmentEnd
+from agent_lsp.engine.options import EngineOptions
+from agent_lsp.engine.ports import CallBegin, CallDelta, Outcome, SegmentEnd
 from agent_lsp.messages.content import Text, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ApprovalDecision
 from agent_lsp.providers.scripted import fail, play, text

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agent_lsp.engine.hooks import Hooks
-from agent_lsp.engine.ports import EngineOptions
+from agent_lsp.engine.options import EngineOptions
 from agent_lsp.errors import SessionBusy
 from agent_lsp.messages.content import PARTIAL_TYPES, Text, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import SessionUpdate

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_lsp.engine.ports import EngineOptions
+from agent_lsp.engine.options import EngineOptions
 from agent_lsp.messages.content import ImageUrl, Text
 from agent_lsp.providers.scripted import text
 from tests.engine.harness import PIXEL, Rig, block, passing, said, virtual, work

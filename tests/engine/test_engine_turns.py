@@ -2,7 +2,8 @@
 
 import pytest
 
-from agent_lsp.engine.ports import EngineOptions, ToolResult
+from agent_lsp.engine.options import EngineOptions
+from agent_lsp.engine.ports import ToolResult
 from agent_lsp.messages.content import ImageUrl, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ApprovalDecision, RequestEnd, TokenCounts, TokenUsage
 from agent_lsp.providers.scripted import call, fail, finish, gate, text, thinking, torn, usage
