@@ -106,7 +106,7 @@ class Attempt:
                     return
                 if isinstance(part, Outcome):
                     self.ended.set_result(self._judged(part))
-                    return
+                    continue  # to the stream's own end, so that its connection can be used again
                 self._take(part)
                 await self._runtime.sink.drain()
 

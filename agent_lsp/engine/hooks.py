@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -14,10 +15,14 @@ RunStatus = Literal["completed", "failed", "aborted", "timeout", "malformed", "a
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Ends the task with this status; `text` is told as the run's answer. The batch is finished and paired first."""
+    """Ends the task with this status; `text` is told as the run's answer. The batch is finished and paired first.
+
+    `error` is the one line of the result that says why.
+    """
 
     status: RunStatus
     text: str = ""
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,10 @@ class Retry:
 
 class Hooks:
     """The places, in the order in which a run comes by. All synchronous: a hook decides, it does not wait."""
+
+    def before_run(self, run_id: str) -> asyncio.Future[None] | None:
+        """Before anything of a run is sent: what that has to wait for, within a few seconds, never an exception."""
+        return None
 
     def initial_parts(self, input: Sequence[UserContent]) -> Sequence[Part]:
         """Stands for the reply of the first request, which is then not made; empty: the model is asked."""

@@ -103,6 +103,7 @@ class ModelServer:
 
     def __init__(self):
         self.asked: list[Asked] = []
+        self.accepted = 0
         self._turns: list[Any] = []
         self._connections: set[asyncio.Task] = set()
 
@@ -131,14 +132,17 @@ class ModelServer:
     async def _accept(self, reader, writer):
         self._connections.add(task := asyncio.current_task())
         task.add_done_callback(self._connections.discard)
+        self.accepted += 1
+        goes_on = True
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            asked = await _read(reader)
-            self.asked.append(asked)
-            turn = self._turns.pop(0) if self._turns else Refuse(400, "the script has no turn for this request")
-            if isinstance(turn, Refuse):
-                await _refuse(writer, turn)
-            else:
-                await _stream(writer, turn, _Claude() if asked.path.endswith("/messages") else _Chat())
+            while goes_on:
+                asked = await _read(reader)
+                self.asked.append(asked)
+                turn = self._turns.pop(0) if self._turns else Refuse(400, "the script has no turn for this request")
+                if isinstance(turn, Refuse):
+                    goes_on = await _refuse(writer, turn)
+                else:
+                    goes_on = await _stream(writer, turn, _Claude() if asked.path.endswith("/messages") else _Chat())
         writer.transport.abort() if task.cancelling() else writer.close()
 
 
@@ -155,18 +159,18 @@ async def _refuse(writer, turn):
     head = f"HTTP/1.1 {turn.status} Refused\r\ncontent-type: application/json\r\nconnection: close\r\n{further}"
     writer.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
     await writer.drain()
+    return False
 
 
 async def _stream(writer, turn, dialect):
-    """The turn as server-sent events, one chunk a piece."""
-    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n")
-    writer.write(b"connection: close\r\n\r\n")
+    """The turn as server-sent events, one chunk a piece; whether the connection can be used again."""
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
     for event in dialect.begin():
         _chunk(writer, event)
     for step in turn:
         await writer.drain()
         if step is CUT:
-            return
+            return False
         if isinstance(step, Gate):
             await step.passed()
             continue
@@ -177,6 +181,7 @@ async def _stream(writer, turn, dialect):
         _chunk(writer, event)
     writer.write(b"0\r\n\r\n")
     await writer.drain()
+    return True
 
 
 async def _drained(writer, step):

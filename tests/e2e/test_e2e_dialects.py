@@ -42,6 +42,15 @@ async def test_both_dialects_stream_call_and_recover_alike(peer, model, workspac
     peer.stream.check_all_closed()
 
 
+@pytest.mark.parametrize("model_name", ["chat/big", "claude/big"])
+async def test_requests_one_after_the_other_share_a_connection(peer, model, model_name):
+    session = (await peer.ask("agent/session/new", {"model": model_name, "title": "given"}))["sessionId"]
+    for words in ("one", "two", "three"):
+        model.script([say(words)])
+        assert (await peer.ask("agent/run", {"sessionId": session, "input": "go"}))["text"] == words
+    assert (len(model.asked), model.accepted) == (3, 1)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 async def test_a_selection_is_attached_as_the_editor_counts_it(greet, model, workspace, encoding):
     peer = await greet(capabilities={"general": {"positionEncodings": [encoding]}})
