@@ -5,9 +5,9 @@ Framing, time-outs, limits, masking, archives and error handling are the toolset
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -23,7 +23,8 @@ class Spec(Generic[A]):
     """A tool as the model is told of it, and what sets it apart from the others.
 
     `max_output_length` (characters) takes the place of the session's; a tool that is not `timed` may take as long as it
-    likes.
+    likes. A tool whose arguments follow a JSON Schema of somebody else brings that as `parameters`, and in `parse` what
+    makes `args` of the call's text, or a text that names what does not fit. `source` says where the tool comes from.
     """
 
     name: str
@@ -32,6 +33,9 @@ class Spec(Generic[A]):
     permission: Permission
     max_output_length: int | None = None
     timed: bool = True
+    parameters: dict[str, Any] | None = None
+    parse: Callable[[str], A | str] | None = None
+    source: str = "builtin"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from agent_lsp.engine.ports import Permission, ToolResult
 from agent_lsp.messages.content import ToolCall
-from agent_lsp.messages.events import ToolSpec
+from agent_lsp.messages.events import Event, ToolSpec
 from agent_lsp.policy.access import Access, CommandPreview, EditPreview, Preview, TextPreview
 from agent_lsp.policy.visible import visible, visible_line
 from agent_lsp.tools.arguments import parse, schema
@@ -49,6 +49,18 @@ class Shared(Protocol):
         ...
 
 
+class LateTools(Protocol):
+    """Tools that somebody else has and that may come late, change or go. They end as the toolset's `shared` do."""
+
+    def prepare(self, announce: Callable[[Event], None]) -> asyncio.Future[None] | None:
+        """Starts to get them, or looks again: as `Environment.prepare`."""
+        ...
+
+    def tools(self) -> Sequence[Tool[Any]]:
+        """Those that are there now."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class _Bound:
     """A call that fits its tool."""
@@ -60,7 +72,8 @@ class _Bound:
 class Toolset:
     """The tools of one session: an `Environment` to the engine, `Proposals` to whoever decides.
 
-    `shared` is closed with the session. `disabled` tools are neither offered nor run.
+    `shared` is closed with the session. `disabled` tools are neither offered nor run. Tools that are `late` join when
+    the first run has waited for them, else with the next context.
     """
 
     def __init__(
@@ -72,16 +85,32 @@ class Toolset:
         disabled: Iterable[str] = (),
         shared: Sequence[Shared] = (),
     ) -> None:
-        off = frozenset(disabled)
-        self._all = {tool.spec.name: tool for tool in tools if tool.spec.name not in off}
-        self._tools = self._all
-        self._specs = _specs(self._tools.values())
+        self._own, self._off, self._kept = tuple(tools), frozenset(disabled), None
+        self._late: LateTools | None = None
+        self.renew()
         self._limits, self._scratchpad, self._shared = limits, scratchpad, shared
         self._mask = Mask(secrets)
         self._repeats = Repeats()
         self._running: set[asyncio.Task[None]] = set()
 
+    def add_late(self, late: LateTools) -> None:
+        """Has tools join that are not there yet."""
+        self._late = late
+
     # --- Environment ---
+
+    def prepare(self, announce: Callable[[Event], None]) -> asyncio.Future[None] | None:
+        """Waits for late tools, which join then, as long as they ask for."""
+        awaited = self._late.prepare(announce) if self._late else None
+        if awaited:
+            awaited.add_done_callback(lambda _: self.renew())
+        return awaited
+
+    def renew(self) -> None:
+        """Has the tools be those that are there now."""
+        there = (*self._own, *(self._late.tools() if self._late else ()))
+        self._all = {tool.spec.name: tool for tool in there if tool.spec.name not in self._off}
+        self._take(self._kept)
 
     def tools(self) -> tuple[ToolSpec, ...]:
         """The tools as the model is told of them, in the order they were given."""
@@ -93,15 +122,13 @@ class Toolset:
 
     def keep(self, names: Iterable[str]) -> None:
         """Leaves these of the session's tools (unknown names mean nothing) and takes the others away."""
-        wanted = frozenset(names)
-        self._tools = {name: tool for name, tool in self._all.items() if name in wanted}
-        self._specs = _specs(self._tools.values())
+        self._take(frozenset(names))
 
     def described(self) -> list[dict[str, Any]]:
         """The tools for a person: name, description, parameters, permission, source."""
         return [
-            {**spec.model_dump(), "permission": self._tools[spec.name].spec.permission, "source": "builtin"}
-            for spec in self._specs
+            {**told.model_dump(), "permission": spec.permission, "source": spec.source}
+            for told, spec in ((told, self._tools[told.name].spec) for told in self._specs)
         ]
 
     def check(self, call: ToolCall) -> ToolResult | None:
@@ -181,11 +208,17 @@ class Toolset:
 
     # --- the call ---
 
+    def _take(self, kept: frozenset[str] | None) -> None:
+        self._kept = kept
+        self._tools = {name: tool for name, tool in self._all.items() if kept is None or name in kept}
+        self._specs = _specs(self._tools.values())
+
     def _bind(self, call: ToolCall) -> _Bound | End:
         tool = self._tools.get(call.name)
         if tool is None:
             return End(text=f"Unknown tool: {call.name}", stop_reason="failed")
-        args = parse(tool.spec.args, call.arguments)
+        spec = tool.spec
+        args = spec.parse(call.arguments) if spec.parse else parse(spec.args, call.arguments)
         if isinstance(args, str):
             return End(text=f"Invalid arguments for {call.name}:\n{args}", stop_reason="failed")
         return _Bound(tool, args)
@@ -230,6 +263,6 @@ class Toolset:
 
 def _specs(tools: Iterable[Tool[Any]]) -> tuple[ToolSpec, ...]:
     return tuple(
-        ToolSpec(name=spec.name, description=spec.description, parameters=schema(spec.args))
+        ToolSpec(name=spec.name, description=spec.description, parameters=spec.parameters or schema(spec.args))
         for spec in (tool.spec for tool in tools)
     )
