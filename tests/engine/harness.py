@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent_lsp.engine.account import RunResult
+from agent_lsp.engine.goal import Goal
 from agent_lsp.engine.hooks import Hooks
 from agent_lsp.engine.ledger import Ledger
 from agent_lsp.engine.options import EngineOptions
@@ -28,6 +29,7 @@ from agent_lsp.engine.ports import (
     Asking,
     Decision,
     Environment,
+    GoalFile,
     Part,
     Pictures,
     Ports,
@@ -316,6 +318,35 @@ class Screen:
         await self.room.wait()
 
 
+@dataclass
+class Shelf:
+    """Keeps images by number."""
+
+    kept: list[str] = field(default_factory=list[str])
+
+    def keep(self, image_url: str) -> str:
+        self.kept.append(image_url)
+        return f"/pad/{len(self.kept)}.png"
+
+
+@dataclass
+class Slate:
+    """A goal file. `status` is what it says now; `later` what it says after each further look."""
+
+    now: str | None = "active"
+    later: list[str | None] = field(default_factory=list["str | None"])
+    objectives: list[str] = field(default_factory=list[str])
+
+    def create(self, objective: str) -> str:
+        self.objectives.append(objective)
+        return "/pad/GOAL.yaml"
+
+    def status(self) -> Any:
+        if self.later:
+            self.now = self.later.pop(0)
+        return self.now
+
+
 # --- all of it together -----------------------------------------------------------------------------------------------
 
 
@@ -342,11 +373,12 @@ class Rig:
         gap_s: float = 0,
         stubborn_model: bool = False,
         pictures: Pictures | None = None,
+        meta: SessionMeta | None = None,
     ) -> None:
         self.llm, self.tools, self.person = Scripted(), Tools(), person or Person()
-        self.trace, self.screen = Lines(), Screen()
+        self.trace, self.screen, self.slate = Lines(), Screen(), Slate()
         self.session = Session(
-            META,
+            meta or META,
             Ports(
                 Paced(self.llm, gap_s, stubborn_model),
                 self.tools,
@@ -354,6 +386,7 @@ class Rig:
                 self.trace,
                 self.screen,
                 pictures,
+                self.slate,
             ),
             options,
             hooks,
@@ -376,9 +409,13 @@ class Rig:
         """Runs a task to its end; strings are texts of the person."""
         return await self.session.run(said(*input))
 
-    def start(self, *input: str | UserContent) -> Ticket:
+    async def pursue(self, *input: str | UserContent, budget: int | None = None) -> RunResult:
+        """Runs a goal to its end."""
+        return await self.session.run(said(*input), goal=Goal(budget))
+
+    def start(self, *input: str | UserContent, goal: Goal | None = None) -> Ticket:
         """Starts a task, or queues it."""
-        return self.session.submit(said(*input), queue=True)
+        return self.session.submit(said(*input), goal=goal, queue=True)
 
     def abort(self, reason: str | None = None) -> None:
         """Interrupts the task that is going on."""
@@ -478,3 +515,5 @@ if TYPE_CHECKING:
     _approver: Approver = Person()
     _trace: Trace = Lines()
     _sink: Sink = Screen()
+    _pictures: Pictures = Shelf()
+    _goal_file: GoalFile = Slate()
