@@ -26,8 +26,9 @@ class Changing:
                 return End(told, "\n".join(one for one in (*notes, diagnostics) if one))
             case Stale(path, text):
                 return failed(f"{self._name(path)} has changed since it was read; nothing was edited.{_present(text)}")
-            case Refused(path, reason):
-                return failed(f"{self._name(path)} was not changed: {reason}")
+            case Refused(path, reason, text):
+                present = "" if text is None else _present(text)
+                return failed(f"{self._name(path)} was not changed: {reason}{present}")
             case Unknown(path, text):
                 return failed(
                     f"It is not known whether the edit of {self._name(path)} was made; look before trying again."

@@ -41,7 +41,7 @@ class DiskEditor:
     def __init__(self, backups: Path) -> None:
         self._backups = backups
 
-    async def read(self, path: Path) -> Snapshot | Unreadable | None:
+    async def read(self, path: Path, *, shown: bool = False) -> Snapshot | Unreadable | None:
         """The file's text; a small file is read at once, a larger one in a thread."""
         found = _look(path)
         if not isinstance(found, os.stat_result):
@@ -49,6 +49,19 @@ class DiskEditor:
         if found.st_size <= _INLINE_BYTES:
             return _read(path)
         return await asyncio.to_thread(_read, path)
+
+    def peek(self, path: Path) -> Snapshot | Unreadable | None:
+        """The file's text, read at once."""
+        found = _look(path)
+        return _read(path) if isinstance(found, os.stat_result) else found
+
+    def stamp(self, path: Path) -> object:
+        """Where the file really is, its size and when it was changed; None if there is none."""
+        try:
+            found = path.stat()
+        except (OSError, ValueError):
+            return None
+        return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
     async def replace(self, changes: Sequence[Change], label: str) -> Outcome:
         """Writes every file, each atomically where that is possible. A failure takes back what was written before it.

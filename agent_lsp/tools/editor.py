@@ -88,10 +88,11 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was done, and why."""
+    """Nothing was done, and why; `text` is the present one where knowing it helps."""
 
     path: Path
     reason: str
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +109,16 @@ Outcome = Applied | Stale | Refused | Unknown
 class Editor(Protocol):
     """Whatever holds the files of a session. Nothing here raises but `CancelledError`."""
 
-    async def read(self, path: Path) -> Snapshot | Unreadable | None:
-        """The file's text as it is now; None if there is no such file."""
+    async def read(self, path: Path, *, shown: bool = False) -> Snapshot | Unreadable | None:
+        """The file's text as it is now; None if there is no such file. `shown`: the model is going to see it."""
+        ...
+
+    def peek(self, path: Path) -> Snapshot | Unreadable | None:
+        """`read` at once, though it may block on the disk; nobody is shown anything."""
+        ...
+
+    def stamp(self, path: Path) -> object:
+        """Equal to an earlier one as long as the text is the same: a look at the disk, not into the file."""
         ...
 
     async def replace(self, changes: Sequence[Change], label: str) -> Outcome:

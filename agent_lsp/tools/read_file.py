@@ -57,7 +57,7 @@ class ReadFile:
     async def run(self, args: ReadFileArgs) -> AsyncGenerator[str | End, None]:
         """Gives the lines, or says why there are none."""
         path = self._workspace.locate(args.file_path)
-        match await self._editor.read(path):
+        match await self._editor.read(path, shown=True):
             case None:
                 yield failed(await asyncio.to_thread(self._workspace.advice_on_missing, path))
             case Unreadable() as unreadable:

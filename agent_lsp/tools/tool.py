@@ -6,16 +6,20 @@ Framing, time-outs, limits, masking, archives and error handling are the toolset
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from agent_lsp.engine.ports import Permission
-from agent_lsp.messages.content import StopReason
+from agent_lsp.messages.content import StopReason, ToolCall
 from agent_lsp.policy.access import Access, Preview
 
 A = TypeVar("A", bound=BaseModel)
+
+CURRENT_CALL: ContextVar[ToolCall | None] = ContextVar("current_call", default=None)
+"""The call that the running tool answers, for whatever it uses and must say who asked."""
 
 
 @dataclass(frozen=True, slots=True)

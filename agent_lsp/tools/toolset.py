@@ -22,7 +22,7 @@ from agent_lsp.tools.mask import Mask
 from agent_lsp.tools.output import Output
 from agent_lsp.tools.repeats import Repeats
 from agent_lsp.tools.running import RunningTool
-from agent_lsp.tools.tool import End, Tool
+from agent_lsp.tools.tool import CURRENT_CALL, End, Tool
 
 _log = logging.getLogger(__name__)
 _CLOSE_TOOLS_S = 1.0
@@ -145,7 +145,7 @@ class Toolset:
             yield self._result(call, self._output(), bound, "")
             return
         output = self._output(bound.tool.spec.max_output_length)
-        running = self._start(bound)
+        running = self._start(bound, call)
         try:
             while (piece := await running.next()) is not None:
                 if shown := output.feed(piece):
@@ -165,7 +165,7 @@ class Toolset:
 
     def reports(self) -> list[str]:
         """What happened beside the calls, each told once."""
-        return [report for one in self._shared for report in one.take_reports()]
+        return [self._mask(report) for one in self._shared for report in one.take_reports()]
 
     async def close(self) -> None:
         """Ends everything the tools have left running, within 5 s."""
@@ -229,7 +229,7 @@ class Toolset:
             raise ValueError(f"call {call.tool_call_id} was proposed though its check failed: {bound.text}")
         return bound
 
-    def _start(self, bound: _Bound) -> RunningTool:
+    def _start(self, bound: _Bound, call: ToolCall) -> RunningTool:
         name = bound.tool.spec.name
 
         def on_error(error: Exception) -> End:
@@ -240,7 +240,9 @@ class Toolset:
                 stop_reason="failed",
             )
 
-        running = RunningTool(bound.tool, bound.args, on_error)
+        outer = CURRENT_CALL.set(call)
+        running = RunningTool(bound.tool, bound.args, on_error)  # its task keeps the context of this moment
+        CURRENT_CALL.reset(outer)
         self._running.add(running.task)
         running.task.add_done_callback(self._running.discard)
         if bound.tool.spec.timed and self._limits.timeout_s > 0:
