@@ -202,7 +202,7 @@ class App:
     def _meta(
         self, session_id: str, spec: SessionSpec, model: Model, toolset: Toolset, profile: AgentProfile
     ) -> SessionMeta:
-        names = [tool.name for tool in toolset.tools()]
+        names = toolset.offered()
         return SessionMeta(
             session_id=session_id,
             provider=model.endpoint.provider,

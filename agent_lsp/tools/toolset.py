@@ -114,7 +114,13 @@ class Toolset:
 
     def tools(self) -> tuple[ToolSpec, ...]:
         """The tools as the model is told of them, in the order they were given."""
+        if self._specs is None:  # schemas take as long to make as all the rest of a session
+            self._specs = _specs(self._tools.values())
         return self._specs
+
+    def offered(self) -> tuple[str, ...]:
+        """The names of the tools that the model is told of."""
+        return tuple(self._tools)
 
     def names(self) -> tuple[str, ...]:
         """All tools there are, those that were taken away by `keep` included."""
@@ -128,7 +134,7 @@ class Toolset:
         """The tools for a person: name, description, parameters, permission, source."""
         return [
             {**told.model_dump(), "permission": spec.permission, "source": spec.source}
-            for told, spec in ((told, self._tools[told.name].spec) for told in self._specs)
+            for told, spec in ((told, self._tools[told.name].spec) for told in self.tools())
         ]
 
     def check(self, call: ToolCall) -> ToolResult | None:
@@ -211,7 +217,7 @@ class Toolset:
     def _take(self, kept: frozenset[str] | None) -> None:
         self._kept = kept
         self._tools = {name: tool for name, tool in self._all.items() if kept is None or name in kept}
-        self._specs = _specs(self._tools.values())
+        self._specs: tuple[ToolSpec, ...] | None = None
 
     def _bind(self, call: ToolCall) -> _Bound | End:
         tool = self._tools.get(call.name)
