@@ -1,4 +1,4 @@
-"""`agent-lsp trace`: a session's trace to read, to look at, to check."""
+"""`agent-lsp trace`: a session's trace to read, to look at, to check and to play again."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from agent_lsp.cli.status import USAGE
 from agent_lsp.errors import AgentError, SessionNotFound
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.trace.paths import is_session_id
+from agent_lsp.trace.view.figures import plural
 from agent_lsp.trace.view.html import render
 from agent_lsp.trace.view.show import show
 from agent_lsp.trace.view.timeline import read_timeline
 from agent_lsp.trace.view.verify import summary, verify
 
 Add = Callable[..., argparse.ArgumentParser]
+_LINE = 400
+"""Characters that are shown of a record."""
 
 
 def add_trace(add: Add) -> None:
     """Adds the command to those that `add` makes."""
-    command = add("trace", help="read a session's trace, look at it as a page, check it")
+    command = add("trace", help="read a session's trace, look at it as a page, check it, play it again")
     actions = command.add_subparsers(title="actions", metavar="ACTION", required=True)
     showing = _add_action(actions.add_parser, "show", "as text", _show)
     showing.add_argument("--full", action="store_true", help="whole outputs and thoughts")
@@ -32,6 +35,8 @@ def add_trace(add: Add) -> None:
     page.add_argument("-o", "--output", metavar="OUT", help="where to; - is stdout; default: SESSION.html")
     page.add_argument("--open", action="store_true", help="show it in the browser")
     _add_action(actions.add_parser, "verify", "check its structure; ends with 1 if it is not sound", _verify)
+    again = "run it again, offline, on the recorded replies and outputs; ends with 1 if it comes out otherwise"
+    _add_action(actions.add_parser, "replay", again, _replay)
 
 
 def _add_action(
@@ -77,6 +82,25 @@ def _verify(given: argparse.Namespace) -> int:
     with _reading():
         verdicts = [verify(path) for path in _files(given)]
     return 0 if summary(verdicts, lambda line: print(visible_line(line))) else 1
+
+
+def _replay(given: argparse.Namespace) -> int:
+    import asyncio
+
+    from agent_lsp.trace.view.replay import replay
+
+    came_out = True
+    for path in _files(given):
+        with _reading():
+            done = asyncio.run(replay(path))
+        came_out = came_out and not done.differences
+        said = plural(len(done.differences), "difference") if done.differences else "as recorded"
+        print(visible_line(f"{path.name}: {plural(done.tasks, 'task')}, {plural(done.records, 'record')}: {said}"))
+        for one in done.differences:
+            print(f"  line {one.line}")
+            print(visible_line(f"    recorded: {one.recorded or 'nothing more'}", _LINE))
+            print(visible_line(f"    replayed: {one.replayed or 'nothing'}", _LINE))
+    return 0 if came_out else 1
 
 
 def _files(given: argparse.Namespace) -> list[Path]:

@@ -58,12 +58,12 @@ def page_of(told, tmp_path, cost=nobody_knows):
 
 
 def hostile():
-    told = Teller(workspace=HOSTILE, system_prompt=HOSTILE, model_id=HOSTILE).run(1, HOSTILE)
+    told = Teller(workspace=HOSTILE, system_prompt=HOSTILE, model_id=HOSTILE).run(1, HOSTILE, tools=[HOSTILE])
     told.say(
         ImageUrl(image_url='data:image/png;base64,AA"onerror=alert(1)'),
         ImageUrl(image_url="https://evil.example/x.png"),
     )
-    told.tools(HOSTILE).ask().think(1, HOSTILE).write(1, HOSTILE)
+    told.ask().think(1, HOSTILE).write(1, HOSTILE)
     told.call(1, HOSTILE, HOSTILE, **{"file_path": HOSTILE, "old_string": HOSTILE, "new_string": "x"})
     told.decide(1, HOSTILE, rule=HOSTILE, by="rule").answer(1, HOSTILE, f"@@ -1 +1 @@\n-{HOSTILE}\n+x")
     told.done(1).say(SessionUpdate(title=HOSTILE)).ask().fail(1, "failed", HOSTILE)
@@ -126,7 +126,7 @@ def test_everything_that_happened_is_on_the_page(tmp_path):
         "aborted by user",
         "HTTP 401: invalid x-api-key",
         "6 m 56 s of it waiting for decisions",
-        "81 % of the input from the cache",
+        "83 % of the input from the cache",
     ):
         assert words in page, words
 

@@ -37,7 +37,7 @@ def test_everything_that_happened_has_its_line(tmp_path):
         "[allow by exec_command(python *)]",
         "[deny by user, after 4.1 s]",
         "» Also mention it in the README.",
-        "≋ compaction · summarize · context · at 6.5k tokens · completed",
+        "≋ compaction · summarize · context · at 7.2k tokens · completed",
         "  ▸ summary request, attempt 2",
         "■ aborted by user",
         "· auth ·",

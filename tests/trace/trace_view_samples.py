@@ -52,13 +52,11 @@ class Teller:
         self.now_s += seconds
         return self.say(*payloads)
 
-    def run(self, number, *input):
+    def run(self, number, *input, tools=()):
         parts = [Text(role="user", text=one) if isinstance(one, str) else one for one in input]
-        return self.say(RunBegin(run_id=f"run-{number}"), *parts)
-
-    def tools(self, *names):
-        specs = [ToolSpec(name=one, description=f"{one}.", parameters={"type": "object"}) for one in names]
-        return self.say(ToolListReady(tools=tuple(specs)))
+        specs = [ToolSpec(name=one, description=f"{one}.", parameters={"type": "object"}) for one in tools]
+        told = [ToolListReady(tools=tuple(specs))] if specs else []
+        return self.say(RunBegin(run_id=f"run-{number}"), *told, *parts)
 
     def ask(self):
         return self.say(RequestBegin())
@@ -81,7 +79,7 @@ class Teller:
     def done(self, seconds, read=0, new=10, out=5, finish="stop", attempt=None):
         used = TokenCounts(cache_read=read, cache_write=new, output=out, total=read + new + out)
         self.session += used
-        usage = TokenUsage(session=self.session, request=used)
+        usage = TokenUsage(session=self.session, request=used, context_window=200_000, compaction_at=7000)
         return self.after(seconds, usage, RequestEnd(status="completed", finish=finish, attempt=attempt))
 
     def fail(self, seconds, status="timeout", message="no byte for 120 s", attempt=1, wait_ms=None):
@@ -96,7 +94,7 @@ class Teller:
 
 def simple(**meta) -> Teller:
     """One run: a call that reads, an answer."""
-    told = Teller(**meta).run(1, "look").tools("read_file").ask()
+    told = Teller(**meta).run(1, "look", tools=["read_file"]).ask()
     told.call(1, "c1", "read_file", file_path="a.py").decide(0, "c1").answer(0.1, "c1", "1\thello")
     told.done(0.1, finish="tool_calls").ask().write(1, "It says hello.")
     return told.done(0.1, read=10, new=20, out=6)
@@ -117,10 +115,9 @@ DIFF = """--- a/greeter.py
 
 def rich() -> Teller:
     """Several runs with everything in them that a trace can hold."""
-    told = Teller().run(
-        1, "Fix the greeting in greeter.py, then run it to see that it is right.\n\nKeep the tests green."
-    )
-    told.say(ImageUrl(image_url=PIXEL)).tools("read_file", "edit_file", "exec_command", "search_text").ask()
+    prompt = "Fix the greeting in greeter.py, then run it to see that it is right.\n\nKeep the tests green."
+    tools = ("read_file", "edit_file", "exec_command", "search_text")
+    told = Teller().run(1, prompt, ImageUrl(image_url=PIXEL), tools=tools).ask()
     told.think(1.8, "The greeting is misspelt. I should look at the file first, and at whatever tests it.")
     told.write(0.9, "I'll look at the code and at its tests first.")
     told.call(0.4, "c1", "read_file", file_path="greeter.py").decide(0, "c1")
@@ -147,10 +144,9 @@ def rich() -> Teller:
     told.ask().call(1.4, "c4", "exec_command", cmd="python -m pytest -q && python3 greeter.py").done(
         0.2, read=4870, new=420, out=96, finish="tool_calls"
     )
-    told.decide(6.5, "c4", by="rule", rule="exec_command(python *)").say(
-        Text(role="user", text="[user_steering]\nAlso mention it in the README.\n[/user_steering]")
-    )
+    told.decide(6.5, "c4", by="rule", rule="exec_command(python *)")
     told.answer(3.7, "c4", "....                                        [100%]\n4 passed in 0.41s\nHello, Ada!\n")
+    told.say(Text(role="user", text="[user_steering]\nAlso mention it in the README.\n[/user_steering]"))
     told.ask().think(0.7, "They want the README to mention it too.").call(
         1.1,
         "c5",
@@ -174,7 +170,9 @@ def rich() -> Teller:
         41, "c6", "Would remove build/\n[interrupted: tool aborted by user]", stop_reason="aborted"
     ).say(Abort(reason="aborted by user"))
     told.now_s += 700
-    told.run(3, "Go on").say(CompactionBegin(reason="context", mode="summarize", context=6460, turns=7))
+    told.run(3, "Go on").ask().call(1, "c7", "search_text", pattern="Helo").decide(0, "c7").answer(0.2, "c7", "no hits")
+    told.done(0.1, read=6460, new=640, out=60, finish="tool_calls")
+    told.say(CompactionBegin(reason="context", mode="summarize", context=7160, turns=7))
     told.say(Text(role="user", text="Summarise.", sender="harness")).ask().fail(
         1, "malformed", "the stream ended without its end mark", 1, 250
     )

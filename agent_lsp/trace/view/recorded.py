@@ -1,0 +1,305 @@
+"""One task of a trace as a script: what the model, the tools and the person did in it, and at which place in the story.
+
+A place is a record's number in the task. Whatever was done at a place is done again when everything before it has
+happened again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from agent_lsp.engine.attempt import is_object
+from agent_lsp.engine.call_ids import CallIds
+from agent_lsp.engine.options import EngineOptions
+from agent_lsp.engine.ports import (
+    CallBegin,
+    CallDelta,
+    Decision,
+    Outcome,
+    Part,
+    SegmentEnd,
+    TextDelta,
+    ThinkingDelta,
+    ToolResult,
+)
+from agent_lsp.messages import markers
+from agent_lsp.messages.content import (
+    Content,
+    ImageUrl,
+    InlineData,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolCallOutput,
+    UserContent,
+)
+from agent_lsp.messages.events import (
+    Abort,
+    ApprovalDecision,
+    CompactionBegin,
+    CompactionEnd,
+    Event,
+    RequestBegin,
+    RequestEnd,
+    RunBegin,
+    TokenUsage,
+    ToolListReady,
+    ToolSpec,
+)
+
+Payload = Content | Event
+Placed = tuple[int, Sequence[Part]]
+"""Parts of a reply, and the place before which they must not come."""
+
+_GIVEN_UP = re.compile(
+    r"(?:reconnect|malformed response|llm request) failed after ([0-9]+) retries|llm request error: "
+)
+_ASKED_TO_WAIT = re.compile(r"llm request error: the provider asks to wait ([0-9]+) s")
+_MAX_TURNS = re.compile(r"\[reached max turns \(([0-9]+)\); stopping\]")
+_ENDLESS_RETRIES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The records of a run or of a compaction by hand, each with its line. `is_last`: the file ends with it."""
+
+    records: tuple[Payload, ...]
+    lines: tuple[int, ...]
+    is_last: bool
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is a run."""
+        return isinstance(self.records[0], RunBegin)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its last record is one that ends a task; else the process did, or it goes on in another file."""
+        last = self.records[-1]
+        if isinstance(last, RequestEnd):
+            return last.status == "completed" and not self.is_last and not any(_calls_of_last(self.records))
+        return isinstance(last, Abort | CompactionEnd) and not self.is_last
+
+    def input(self) -> list[UserContent]:
+        """What the run was given, reports that came before it aside."""
+        leading = self.records[1 : self._first(RequestBegin, CompactionBegin)]
+        given = [one for one in leading if not isinstance(one, ToolListReady)]
+        own = next((at for at, one in enumerate(given) if not _is_harness(one)), len(given))
+        return [one for one in given[own:] if isinstance(one, UserContent)]
+
+    def tools(self, before: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
+        """The tools that it had; `before` is what the session had until then."""
+        return next((one.tools for one in self.records if isinstance(one, ToolListReady)), before)
+
+    def reports(self, place: int) -> list[str]:
+        """What the model was told there of things beside its calls."""
+        found: list[str] = []
+        for one in self.records[place:]:
+            if not (isinstance(one, Text) and _is_harness(one) and not _is_engines(one.text)):
+                break
+            found.append(one.text)
+        return found
+
+    def steering(self, place: int) -> list[list[UserContent]]:
+        """The steering that was delivered between the request at that place and the next one, entry by entry."""
+        entries: list[list[UserContent]] = []
+        for one in self.records[place + 1 :]:
+            if isinstance(one, RequestBegin):
+                break
+            if isinstance(one, Text) and markers.is_block(one.text, "user_steering"):
+                words = one.text.removeprefix("[user_steering]\n").removesuffix("\n[/user_steering]")
+                entries.append([Text(role="user", text=words)])
+            elif isinstance(one, ImageUrl | InlineData) and one.role == "user":
+                entries.append([one])
+        return entries
+
+    def interrupt(self) -> tuple[int, str | None] | None:
+        """The place at which somebody interrupted it, and the reason that was told."""
+        for place, one in enumerate(self.records):
+            if isinstance(one, Abort) and _GIVEN_UP.match(one.reason or ""):
+                return None
+            ended_so = isinstance(one, RequestEnd | CompactionEnd) and one.status == "aborted"
+            if ended_so or isinstance(one, Abort):
+                reason = next((later.reason for later in self.records[place:] if isinstance(later, Abort)), None)
+                return self._consequences(place), reason
+        return None
+
+    def is_cut_short(self, place: int) -> bool:
+        """Whether an interrupt at that place closed something which had been begun: a segment, a tool's output."""
+        one = self.records[place] if place < len(self.records) else None
+        begun = isinstance(one, Text | Thinking | ToolCall) and one.stop_reason == "aborted"
+        return begun or (isinstance(one, ToolCallOutput) and one.output != markers.INTERRUPTED)
+
+    def options(self, context_window: int | None) -> EngineOptions:
+        """The settings that it must have had."""
+        begun = [one for one in self.records if isinstance(one, CompactionBegin)]
+        due = [one.compaction_at for one in self.records if isinstance(one, TokenUsage) and one.compaction_at]
+        prompt = EngineOptions().compaction_prompt
+        if begun:
+            after = self.records[self._first(CompactionBegin) + 1 :]
+            prompt = next((one.text for one in after if isinstance(one, Text) and one.sender == "harness"), prompt)
+        return EngineOptions(
+            max_turns=next((int(found[1]) for found in self._texts(_MAX_TURNS)), 0),
+            max_retries=self._max_retries(),
+            retry_base_ms=0,
+            context_window=context_window,
+            compaction_mode="discard" if any(one.mode == "discard" for one in begun) else "summarize",
+            compaction_prompt=prompt,
+            max_context_length=due[0] if due else 0,
+            max_session_turns=next((one.turns for one in begun if one.reason == "turns"), -1),
+        )
+
+    def _max_retries(self) -> int:
+        for one in reversed(self.records):
+            if isinstance(one, Abort) and (given_up := _GIVEN_UP.match(one.reason or "")) and given_up[1]:
+                return int(given_up[1])
+            if isinstance(one, CompactionEnd) and one.status == "failed" and one.attempt:
+                return one.attempt - 1
+        return _ENDLESS_RETRIES
+
+    def _texts(self, form: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        for one in self.records:
+            if isinstance(one, Text) and (matched := form.fullmatch(one.text)):
+                yield matched
+
+    def _first(self, *kinds: type[Payload]) -> int:
+        return next((at for at, one in enumerate(self.records) if isinstance(one, kinds)), len(self.records))
+
+    def _consequences(self, place: int) -> int:
+        """Where an interrupt began whose first end is at `place`: segments and calls were closed before that."""
+        while place > 1:
+            before = self.records[place - 1]
+            closed = isinstance(before, Text | Thinking | ToolCall) and before.stop_reason == "aborted"
+            cancelled = isinstance(before, ToolCallOutput) and before.output.endswith(markers.INTERRUPTED)
+            if not closed and not cancelled:
+                break
+            place -= 1
+        return place
+
+
+@dataclass(slots=True)
+class Script:
+    """What the model, the person and the tools say in a task, by its place or the call it belongs to."""
+
+    replies: list[list[Placed]] = field(default_factory=list[list[Placed]])
+    decisions: dict[str, tuple[int, Decision]] = field(default_factory=dict[str, tuple[int, Decision]])
+    outputs: dict[str, tuple[int, ToolCallOutput]] = field(default_factory=dict[str, tuple[int, ToolCallOutput]])
+
+    def unfit(self, call_id: str) -> ToolResult | None:
+        """The result of a call that did not fit its tool."""
+        place, decision = self.decisions.get(call_id, (0, None))
+        if decision is None or (decision.decision, decision.decided_by) != ("allow", "default"):
+            return None
+        recorded = self.outputs.get(call_id)
+        return result_of(recorded[1]) if recorded and recorded[0] == place + 1 else None
+
+
+def script_of(task: Task, ids: CallIds) -> Script:
+    """The script of a task; `ids` knows the calls before it, and those of the task afterwards."""
+    script = Script()
+    for place, one in enumerate(task.records):
+        match one:
+            case RequestBegin():
+                script.replies.append(_reply(task.records, place, ids))
+            case ApprovalDecision():
+                script.decisions[one.tool_call_id] = (place, _decision(task.records, one))
+            case ToolCallOutput():
+                script.outputs[one.tool_call_id] = (place, one)
+            case _:
+                pass
+    return script
+
+
+def result_of(output: ToolCallOutput) -> ToolResult:
+    """The recorded output as a tool would give it."""
+    return ToolResult(output.output, output.stop_reason, output.images)
+
+
+def _reply(records: Sequence[Payload], begun: int, ids: CallIds) -> list[Placed]:
+    """The parts of the reply to the request that began at a place, its end included if it had one."""
+    parts: list[Placed] = []
+    usage, left_open, key = None, None, 0
+    for place in range(begun + 1, len(records)):
+        one = records[place]
+        if isinstance(one, RequestBegin | RunBegin):
+            break
+        if isinstance(one, Text | Thinking | ToolCall) and one.role == "assistant":
+            if isinstance(one, ToolCall):
+                ids.note(one.tool_call_id)
+            said, is_open = _segment(one, key, ids)
+            key += 1
+            left_open = place if is_open and left_open is None else left_open
+            parts.append((place if left_open is None else left_open, said))
+        elif isinstance(one, TokenUsage):
+            usage, left_open = one, place if left_open is None else left_open
+        elif isinstance(one, RequestEnd):
+            if one.status != "aborted":
+                ended = place if left_open is None else left_open
+                parts.append((ended, [_outcome(records, place, one, usage)]))
+            break
+    return parts
+
+
+def _segment(one: Text | Thinking | ToolCall, key: int, ids: CallIds) -> tuple[list[Part], bool]:
+    """A segment of a reply as parts, and whether it was still open when the reply ended."""
+    match one:
+        case Text():
+            said: list[Part] = [TextDelta(one.text)]
+        case Thinking():
+            said = [ThinkingDelta(one.thinking)]
+        case ToolCall():
+            said = [CallBegin(key, one.name, ids.original(one.tool_call_id)), CallDelta(key, one.arguments)]
+    unreadable = isinstance(one, ToolCall) and one.stop_reason == "malformed" and not is_object(one.arguments)
+    is_open = one.stop_reason is not None and not unreadable
+    if not is_open:
+        said.append(SegmentEnd(key if isinstance(one, ToolCall) else None, one.fidelity))
+    return said, is_open
+
+
+def _outcome(records: Sequence[Payload], place: int, end: RequestEnd, usage: TokenUsage | None) -> Outcome:
+    if end.status == "completed":
+        return Outcome("completed", usage=usage.request if usage else None, finish=end.finish)
+    if end.retry_in_ms is not None:
+        return Outcome(end.status, end.error_message, retry_after_ms=end.retry_in_ms)
+    following = records[place + 1] if place + 1 < len(records) else None
+    reason = next((one.reason or "" for one in records[place:] if isinstance(one, Abort)), "")
+    asked, given_up = _ASKED_TO_WAIT.match(reason), _GIVEN_UP.match(reason)
+    is_spent = given_up is not None and given_up[1] is not None
+    return Outcome(
+        end.status,
+        end.error_message,
+        permanent=not is_spent and asked is None,
+        context_length=isinstance(following, CompactionBegin),
+        retry_after_ms=int(asked[1]) * 1000 if asked else None,
+    )
+
+
+def _decision(records: Sequence[Payload], made: ApprovalDecision) -> Decision:
+    feedback = None
+    if made.decision != "allow":
+        outputs = (one for one in records if isinstance(one, ToolCallOutput))
+        told = next((one.output for one in outputs if one.tool_call_id == made.tool_call_id), "")
+        feedback = told.partition("\n")[2] or None
+    return Decision(made.decision, made.decided_by, made.rule, feedback)
+
+
+def _calls_of_last(records: Sequence[Payload]) -> Iterator[ToolCall]:
+    """The calls of the last request's reply."""
+    for one in reversed(records):
+        if isinstance(one, RequestBegin):
+            return
+        if isinstance(one, ToolCall):
+            yield one
+
+
+def _is_harness(one: Payload) -> bool:
+    return isinstance(one, Text) and one.sender == "harness"
+
+
+def _is_engines(text: str) -> bool:
+    """Whether the engine itself writes such a text, so that nobody has to report it."""
+    return text == markers.GO_ON or any(
+        markers.is_block(text, tag) for tag in ("output_limit", "context_summary", "turn_aborted", "turn_retried")
+    )
