@@ -33,6 +33,8 @@ class RunResult:
     finish: Finish | None = None
     undelivered: int | None = None
     goal: GoalResult | None = None
+    outcome: str | None = None
+    """What a policy makes of the end, in its own words."""
 
 
 class Account:

@@ -17,6 +17,7 @@ from agent_lsp.messages.content import ToolCall
 
 _log = logging.getLogger(__name__)
 _NOBODY = Decision("deny", "default")
+_BROKEN = Decision("deny", "default", failed=True)
 _DECISIONS = ("allow", "deny", "forbidden")
 _DECIDERS = ("user", "rule", "policy", "mode", "default")
 
@@ -87,7 +88,7 @@ class Gate:
             decision = _NOBODY
         elif error := task.exception():
             _log.error("the approver failed; the call is denied", exc_info=error)
-            decision = _NOBODY
+            decision = _BROKEN
         else:
             decision = _known(task.result())
         self._settle(question, decision)

@@ -186,9 +186,9 @@ class Attempt:
         if self._bad_call is not None:
             if outcome.finish == "length":
                 return outcome  # the limit has cut it, however its adapter came to end it
-            return Outcome("malformed", f"the arguments of {self._bad_call} are not a JSON object")
+            return Outcome("malformed", f"the arguments of {self._bad_call} are not a JSON object", reply=self.text)
         if not self.made and not self._call_segments and not self.text.strip():
-            return Outcome("malformed", "the reply has neither text nor a tool call")
+            return Outcome("malformed", "the reply has neither text nor a tool call", reply=self.text)
         return outcome
 
     def _close_open(self, outcome: Outcome) -> None:

@@ -12,7 +12,7 @@ import logging
 from contextlib import aclosing
 from enum import Enum, auto
 
-from agent_lsp.engine.hooks import Stop
+from agent_lsp.engine.hooks import CallEnd, Stop
 from agent_lsp.engine.ports import Decision, ToolResult
 from agent_lsp.engine.runtime import Runtime
 from agent_lsp.messages import markers
@@ -36,7 +36,10 @@ class CallState(Enum):
 
 
 class LiveCall:
-    """One complete call from the moment the model has made it. `settled` resolves when nothing more will come of it."""
+    """One complete call from the moment the model has made it. `settled` resolves when nothing more will come of it.
+
+    Its `task` may take longer: a tool that was interrupted need not end at once.
+    """
 
     def __init__(self, runtime: Runtime, call: ToolCall) -> None:
         self.call, self.state = call, CallState.ASKED
@@ -44,9 +47,10 @@ class LiveCall:
         self.stop: Stop | None = None
         self._runtime = runtime
         self._prepared = call
+        self._decision: Decision | None = None
         self._answer: asyncio.Future[Decision | None] | None = None
         self._segment: Segment | None = None
-        self._task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Has the call decided, at once or when its turn comes; then it runs beside everything else."""
@@ -79,8 +83,8 @@ class LiveCall:
             body = self._segment.body if self._segment else ""
             on_own_line = "" if not body or body.endswith("\n") else "\n"
             self._settle(ToolResult(on_own_line + markers.INTERRUPTED, "aborted"))
-            if self._task:
-                self._task.cancel()
+            if self.task:
+                self.task.cancel()
 
     def so_far(self) -> tuple[Partial, ...]:
         """The output that is being streamed, as fragments."""
@@ -93,13 +97,14 @@ class LiveCall:
         self._decided(decision)
         if decision.decision == "allow":
             self.state = CallState.RUNNING
-            self._task = self._runtime.scope.spawn(self._run(), self._ended)
+            self.task = self._runtime.scope.spawn(self._run(), self._ended)
             return
         by_policy = decision.decision == "forbidden" or decision.decided_by == "mode"
         line = _DENIED_BY_POLICY if by_policy else _DENIED_BY_USER
         self._settle(ToolResult(f"{line}\n{decision.feedback}" if decision.feedback else line, "aborted"))
 
     def _decided(self, decision: Decision) -> None:
+        self._decision = decision
         self._runtime.emit(
             ApprovalDecision(
                 tool_call_id=self.call.tool_call_id,
@@ -113,6 +118,8 @@ class LiveCall:
         async with aclosing(self._runtime.environment.execute(self._prepared)) as pieces:
             async for piece in pieces:
                 if self.state is not CallState.RUNNING:
+                    if isinstance(piece, ToolResult):
+                        self._runtime.hooks.late_result(self.call, piece)
                     return
                 if isinstance(piece, ToolResult):
                     self._settle(piece)
@@ -134,9 +141,11 @@ class LiveCall:
         self._segment.delta(piece)
 
     def _settle(self, result: ToolResult) -> None:
+        end = CallEnd(self._prepared, result, self._decision)
+        fidelity = self._runtime.hooks.mark_output(self.call, end)
         if self._segment:
             self._segment.delta(result.output)
-            output = self._segment.close(result.stop_reason, images=result.images)
+            output = self._segment.close(result.stop_reason, fidelity, result.images)
             self._segment = None
         else:
             output = ToolCallOutput(
@@ -144,11 +153,12 @@ class LiveCall:
                 output=encodable(result.output) or markers.NO_OUTPUT,
                 images=result.images,
                 stop_reason=result.stop_reason,
+                fidelity=fidelity,
             )
             self._runtime.emit(output)
         self.state = CallState.SETTLED
         try:
             if isinstance(output, ToolCallOutput):
-                self.stop = self._runtime.hooks.after_tool(self.call, output)
+                self.stop = self._runtime.hooks.after_tool(self.call, output, end)
         finally:  # whatever becomes of the hook, the run does not wait for ever
             self.settled.set_result(None)

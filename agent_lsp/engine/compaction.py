@@ -17,6 +17,7 @@ from typing import Literal
 
 from agent_lsp.engine.attempt import Attempt
 from agent_lsp.engine.backoff import Ladder
+from agent_lsp.engine.hooks import HistoryPlan
 from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.pause import Pause
 from agent_lsp.engine.ports import Commit, Outcome, Part, StateChange
@@ -73,9 +74,15 @@ class Compaction:
     """One compaction. It needs no lock: whoever starts it is the session's only task."""
 
     def __init__(
-        self, runtime: Runtime, interrupt: Interrupt, reason: CompactionReason, mode: CompactionMode | None = None
+        self,
+        runtime: Runtime,
+        interrupt: Interrupt,
+        reason: CompactionReason,
+        mode: CompactionMode | None = None,
+        plan: HistoryPlan | None = None,
     ) -> None:
         options = runtime.options
+        self._plan = plan
         self._runtime, self._interrupt = runtime, interrupt
         self._reason: CompactionReason = reason
         self._mode: CompactionMode = mode or ("discard" if options.compaction_mode == "discard" else "summarize")
@@ -91,7 +98,11 @@ class Compaction:
         self._runtime.set_state(StateChange("compacting"))
         self._runtime.emit(
             CompactionBegin(
-                reason=self._reason, mode=self._mode, context=ledger.context_tokens, turns=ledger.context_turns
+                reason=self._reason,
+                mode=self._mode,
+                context=ledger.context_tokens,
+                turns=ledger.context_turns,
+                kept=self._plan.kept if self._plan else None,
             )
         )
         if self._mode == "discard":
@@ -126,7 +137,7 @@ class Compaction:
         return tuple(one for one in shown if one.type == "partial_text")
 
     def _ask(self) -> None:
-        text = self._runtime.options.compaction_prompt
+        text = self._plan.prompt if self._plan else self._runtime.options.compaction_prompt
         self._runtime.emit(Text(role="user", text=text, sender="harness"), traced_only=True)
 
     async def _try(self, number: int) -> tuple[Outcome | None, int | None]:
@@ -159,7 +170,8 @@ class Compaction:
             longest = _SHORTENED_CHARS[self._shortened - 1]
             history = tuple(_shortened(commit, longest) for commit in request.history)
             request = replace(request, history=history, input=tuple(_cut(one, longest) for one in request.input))
-        return self._runtime.llm.stream(request)
+        llm = self._plan.llm if self._plan and self._plan.llm else self._runtime.llm
+        return llm.stream(request)
 
     def _wait_ms(self, number: int, outcome: Outcome) -> int | None:
         """The wait by the ladder; a request that was refused as too long is made again at once, shorter."""

@@ -12,6 +12,7 @@ class Interrupt:
 
     def __init__(self) -> None:
         self._fired: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._released: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.reason: str | None = None
 
     @property
@@ -37,3 +38,13 @@ class Interrupt:
             if not await self.wait(future):
                 return False
         return True
+
+    def release(self) -> None:
+        """Nobody may wait for stubborn tools any more: the session is being closed."""
+        if not self._released.done():
+            self._released.set_result(None)
+
+    async def released(self, futures: Iterable[asyncio.Future[Any]]) -> None:
+        """Waits for all of the futures, or until it is released."""
+        for future in tuple(futures):
+            await asyncio.wait((future, self._released), return_when=asyncio.FIRST_COMPLETED)

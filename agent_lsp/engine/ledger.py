@@ -65,6 +65,8 @@ class Ledger:
         self._asked: list[Content] = []
         self._held: list[Content] = []
         self._summary = ""
+        self._kept: list[Content] = []
+        self._head: tuple[Content, ...] = ()
         self._seed: list[Content] = []
         self._seed_left = 0
 
@@ -87,9 +89,19 @@ class Ledger:
         """Whether nothing was committed since the last compaction."""
         return not self.history and self.turns > 0
 
-    def opening(self) -> tuple[Content, ...]:
-        """What a fresh context begins with: the summary of the one before, and the input that waits for it."""
-        return tuple(self._pending)
+    def opening(self) -> tuple[Content | ContextSeed, ...]:
+        """What a fresh context begins with: the summary of the one before, and the input that waits for it.
+
+        A summary with kept messages behind it is committed already, so it comes as a seed.
+        """
+        seed = (ContextSeed(count=len(self._head)), *self._head) if self._head else ()
+        return (*seed, *self._pending)
+
+    def messages(self) -> list[Content]:
+        """All that is in the context or waits to join it, as the provider knows it."""
+        committed = [one for commit in self.history for one in commit.messages]
+        waiting = [*(self.batch.answered() if self.batch else []), *self._pending]
+        return [*committed, *self.wire(tuple(waiting))]
 
     def end_replay(self) -> None:
         """Nothing more will be replayed: a compaction that has no end has failed."""
@@ -226,6 +238,7 @@ class Ledger:
         """Folds in what waits. Only the input of a request that was refused as too long is kept for afterwards."""
         if event.reason == "manual":
             self._settle()
+        self._kept = self.messages()[-event.kept :] if event.kept else []
         if self._attempts:
             note = carry_over.retried(self._attempts)
             self._held = [*self._pending, *([note] if note else [])]
@@ -239,6 +252,9 @@ class Ledger:
             dropped = [*(self.batch.answered() if self.batch else []), *self._pending]
             self.history, self.batch = [], None
             self._pending = self._opening(began, dropped)
+            self._head = (*self._pending, *self._kept) if began.reason == "history" else ()
+            if self._head:
+                self.history, self._pending = [Commit(tuple(self._pending) + tuple(self._kept))], []
             self.context_turns = self.context_tokens = 0
             self.is_closed = True
         self._pending += self._held

@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from agent_lsp.engine.account import Account, RunResult
-from agent_lsp.engine.assembly import assemble, begin, prepare
+from agent_lsp.engine.assembly import assemble
 from agent_lsp.engine.calls import LiveCall
 from agent_lsp.engine.compaction import Compaction, due
-from agent_lsp.engine.hooks import RunStatus, Stop
+from agent_lsp.engine.hooks import HistoryPlan, RunStatus, Stop
 from agent_lsp.engine.interrupt import Interrupt
+from agent_lsp.engine.opening import open_task
 from agent_lsp.engine.ports import Outcome, StateChange, ThinkingLevel
 from agent_lsp.engine.runtime import Runtime
 from agent_lsp.engine.steering import SteeringQueue
@@ -50,9 +51,9 @@ class Run:
     async def drive(self, input: Sequence[UserContent]) -> RunResult:
         """Runs the task to its end, which is the last thing it says."""
         self._account, self._turn = Account(self.run_id), None
-        await prepare(self._runtime, self.interrupt, self.run_id)
-        begin(self._runtime, input)
-        initial = self._runtime.hooks.initial_parts(input)
+        initial = await open_task(self._runtime, self.interrupt, self.run_id, input, self._compact)
+        if isinstance(initial, Stop):
+            return self._stopped(initial)
         while not self.interrupt.is_fired:
             if stop := self._runtime.hooks.before_request():
                 return self._stopped(stop)
@@ -64,9 +65,9 @@ class Run:
             if outcome.status != "completed":
                 return self._stopped(turn.stop) if turn.stop else await self._given_up(outcome, turn)
             self._account.commit(outcome, turn.attempts[-1])
-            if not await self.interrupt.wait_all(call.settled for call in self._calls()):
+            if not await self.interrupt.wait_all(call.settled for call in self.calls()):
                 return self.abort(turn.abort_reason)
-            if stop := next((call.stop for call in self._calls() if call.stop), None):
+            if stop := next((call.stop for call in self.calls() if call.stop), None):
                 return self._stopped(stop)
             has_calls = self._ledger.batch is not None
             if (reason := due(self._runtime)) and not await self._compacted(reason, has_calls):
@@ -95,7 +96,7 @@ class Run:
         if self._compaction:
             return self._compaction.so_far()
         replies = self._turn.attempts[-1].so_far() if self._turn and self._turn.attempts else ()
-        return (*replies, *(fragment for call in self._calls() for fragment in call.so_far()))
+        return (*replies, *(fragment for call in self.calls() for fragment in call.so_far()))
 
     # --- compaction ---
 
@@ -110,8 +111,8 @@ class Run:
         turn.abort_reason = "aborted during compaction"
         return bool(self._ledger.history) and await self._compact("context") == "completed"
 
-    async def _compact(self, reason: CompactionReason) -> str:
-        self._compaction = Compaction(self._runtime, self.interrupt, reason)
+    async def _compact(self, reason: CompactionReason, plan: HistoryPlan | None = None) -> str:
+        self._compaction = Compaction(self._runtime, self.interrupt, reason, plan=plan)
         result = await self._compaction.run()
         self._compaction = None
         self._account.usage += result.usage
@@ -120,11 +121,12 @@ class Run:
 
     # --- the calls of the turn ---
 
-    def _calls(self) -> list[LiveCall]:
+    def calls(self) -> list[LiveCall]:
+        """The calls of the last turn."""
         return self._turn.calls() if self._turn else []
 
     def _end_calls(self) -> None:
-        for call in self._calls():
+        for call in self.calls():
             call.interrupt()
 
     # --- the ends ---
@@ -136,7 +138,7 @@ class Run:
 
     async def _given_up(self, outcome: Outcome, turn: Turn) -> RunResult:
         """The ladder's end. What still runs was allowed and is waited for; its output is carried over."""
-        if self.interrupt.is_fired or not await self.interrupt.wait_all(call.settled for call in self._calls()):
+        if self.interrupt.is_fired or not await self.interrupt.wait_all(call.settled for call in self.calls()):
             return self.abort(turn.abort_reason)
         reason = turn.ladder.give_up_reason(outcome)
         self._say_abort(reason)

@@ -6,10 +6,10 @@ Protocols, not base classes: an implementation needs to import nothing but the v
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from agent_lsp.messages.content import Content, Fidelity, StopReason, ToolCall
 from agent_lsp.messages.envelope import Message
@@ -70,7 +70,7 @@ class Outcome:
 
     `message` is one line for a person, never with a credential in it; on everything but completed. `permanent`: the
     same request can never succeed. `context_length`: it was too long for the model. `retry_after_ms`: what the provider
-    asked for. `usage` and `finish` are set on completed only.
+    asked for. `usage` and `finish`: on completed only. `reply`: what the model wrote, if it could not be read.
     """
 
     status: StopReason
@@ -80,6 +80,7 @@ class Outcome:
     retry_after_ms: int | None = None
     usage: TokenCounts | None = None
     finish: Finish | None = None
+    reply: str | None = None
 
 
 Part = TextDelta | ThinkingDelta | CallBegin | CallDelta | SegmentEnd | Outcome
@@ -100,7 +101,8 @@ class Commit:
 class Request:
     """One request to a model: `history`, then `input`. The same values always give the same bytes.
 
-    `tools` and `system` never change within a context. `input` is never empty.
+    `tools` and `system` never change within a context. `input` is never empty. `response_schema`: the JSON Schema that
+    the reply's text has to fit, which an adapter passes on where the provider can hold a model to it.
     """
 
     system: str
@@ -109,6 +111,7 @@ class Request:
     input: tuple[Content, ...]
     thinking_level: ThinkingLevel | None = None
     session_id: str = ""
+    response_schema: Mapping[str, Any] | None = None
 
 
 class LLM(Protocol):
@@ -117,7 +120,7 @@ class LLM(Protocol):
     def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Streams the reply; the last part is the `Outcome`. Never raises but `CancelledError`; never retries.
 
-        Closing the iterator (`aclosing`) or cancelling its task lets go of the connection at once. Who goes on to its end
+        Closing the iterator (`aclosing`) or cancelling its task lets go of the connection at once. Going on to its end
         after the outcome lets it be kept for the next request.
         """
         ...
@@ -132,12 +135,15 @@ class ToolResult:
 
     If text was streamed, it is the output and `output` must be empty. If nothing was streamed, `output` is the whole
     output and is shown as one complete message. One of the two is not empty. `needs_input` asks the person (loop mode).
+    The last `note_chars` of the output are the harness's remarks; `archive` is the file with all of a cut text.
     """
 
     output: str = ""
     stop_reason: StopReason | None = None
     images: tuple[str, ...] | None = None
     needs_input: bool = False
+    note_chars: int = 0
+    archive: str | None = None
 
 
 class Environment(Protocol):
@@ -182,12 +188,14 @@ class Environment(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of the question whether a call may run. `feedback` (of a deny) reaches the model below the denial."""
+    """What became of the question whether a call may run. `feedback` (of a deny) reaches the model below the denial;
+    `failed`: nobody has decided, because the approver or the client behind it broke."""
 
     decision: Literal["allow", "deny", "forbidden"]
     decided_by: Literal["user", "rule", "policy", "mode", "default"]
     rule: str | None = None
     feedback: str | None = None
+    failed: bool = False
 
 
 class Asking(Protocol):

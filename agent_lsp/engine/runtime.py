@@ -37,6 +37,7 @@ class Runtime:
         self._listeners: list[Callable[[Message], None]] = []
         self.queued: Callable[[], int] = lambda: 0
         self._syncing: asyncio.Task[None] | None = None
+        hooks.attach(self.emit)
 
     def emit(self, payload: Content | Partial | Event, *, traced_only: bool = False) -> None:
         """Says one thing. Synchronous and cannot fail, so the order of calls is the order of the stream."""
@@ -48,6 +49,8 @@ class Runtime:
             self.sink.push(message, self.run_id)
             for listener in self._listeners:
                 listener(message)
+        if not isinstance(payload, PARTIAL_TYPES):
+            self.hooks.observe(payload)
 
     def emit_aside(self, payload: Content | Partial | Event) -> None:
         """Says something of a request that is no turn: the client hears only its text and its usage."""

@@ -9,7 +9,7 @@ from agent_lsp.engine import title
 from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.compaction import Availability, CompactionResult, availability
 from agent_lsp.engine.goal import Goal
-from agent_lsp.engine.hooks import Hooks
+from agent_lsp.engine.hooks import Hooks, Terms
 from agent_lsp.engine.options import EngineOptions
 from agent_lsp.engine.ports import LLM, Commit, Ports, StateChange, ThinkingLevel
 from agent_lsp.engine.runtime import Runtime
@@ -138,6 +138,7 @@ class Session:
         input: Sequence[UserContent],
         thinking_level: ThinkingLevel | None = None,
         goal: Goal | None = None,
+        terms: Terms | None = None,
         *,
         queue: bool = False,
     ) -> Ticket:
@@ -145,7 +146,7 @@ class Session:
 
         With a `goal`, the input is pursued as an objective, task after task; ValueError without a goal file.
         """
-        return self._tasks.submit(input, thinking_level or self.thinking_level, goal, queue=queue)
+        return self._tasks.submit(input, thinking_level or self.thinking_level, goal, terms, queue=queue)
 
     def cancel(self, ticket: Ticket, reason: str | None = None) -> bool:
         """Interrupts the task, or takes it out of the queue, where it leaves nothing; false when it has ended."""
@@ -220,8 +221,13 @@ class Session:
         """Records a change of settings (which is put in force elsewhere)."""
         self._runtime.emit(change, traced_only=traced_only)
 
-    def configure(self, *, llm: LLM | None = None, options: EngineOptions | None = None) -> None:
-        """Puts another model or other options in force; between runs only."""
+    def configure(
+        self, *, llm: LLM | None = None, options: EngineOptions | None = None, hooks: Hooks | None = None
+    ) -> None:
+        """Puts another model, other options or another policy in force; between runs only."""
+        self._runtime.hooks = hooks or self._runtime.hooks
+        if hooks:
+            hooks.attach(self._runtime.emit)
         self._runtime.llm = llm or self._runtime.llm
         self._runtime.options = options or self._runtime.options
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.compaction import Compaction, CompactionResult
 from agent_lsp.engine.goal import Goal, Pursuit
+from agent_lsp.engine.hooks import Terms
 from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.loop import Run
 from agent_lsp.engine.ports import StateChange, ThinkingLevel
@@ -36,6 +37,7 @@ class Ticket:
     queued: bool
     result: asyncio.Future[RunResult]
     goal: Goal | None = None
+    terms: Terms | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +96,13 @@ class Tasks:
         return bool(going and going.retry_now())
 
     def submit(
-        self, input: Sequence[UserContent], level: ThinkingLevel | None, goal: Goal | None = None, *, queue: bool
+        self,
+        input: Sequence[UserContent],
+        level: ThinkingLevel | None,
+        goal: Goal | None = None,
+        terms: Terms | None = None,
+        *,
+        queue: bool,
     ) -> Ticket:
         """Takes a task on, which begins at once or (`queue`) when its turn comes. Raises SessionBusy."""
         if goal and not self._runtime.goal_file:
@@ -104,7 +112,7 @@ class Tasks:
             self._refuse()
         self._check_open()
         future: asyncio.Future[RunResult] = asyncio.get_running_loop().create_future()
-        ticket = Ticket(f"run-{uuid.uuid4().hex[:12]}", tuple(input), level, busy, future, goal)
+        ticket = Ticket(f"run-{uuid.uuid4().hex[:12]}", tuple(input), level, busy, future, goal, terms)
         if busy:
             self._waiting.append(ticket)
             self._runtime.tell_state()
@@ -116,7 +124,7 @@ class Tasks:
         """Interrupts the task, or takes it out of the queue, where it leaves nothing; false when it has ended."""
         if ticket in self._waiting:
             self._waiting.remove(ticket)
-            ticket.result.set_result(RunResult(ticket.run_id, "aborted"))
+            ticket.result.set_result(self._runtime.hooks.ended(RunResult(ticket.run_id, "aborted")))
             self._runtime.tell_state()
             return True
         if self._run and self._run[0] is ticket:
@@ -144,8 +152,10 @@ class Tasks:
         if self._compaction:
             self._compaction.interrupt.fire()
             await asyncio.wait((self._compaction.result,))
-        if ticket := self.ticket:
+        if self._run:
+            ticket, run = self._run
             self.cancel(ticket)
+            run.interrupt.release()
             await asyncio.wait((ticket.result,))
 
     def _refuse(self) -> None:
@@ -165,10 +175,14 @@ class Tasks:
         self._runtime.scope.spawn(self._drive(ticket, run), lambda task: self._driven(ticket, run, task))
 
     async def _drive(self, ticket: Ticket, run: Run) -> None:
-        self._runtime.emit(RunBegin(run_id=run.run_id), traced_only=True)
+        terms = ticket.terms or Terms()
+        begun = RunBegin(run_id=run.run_id, expected=terms.expected, max_retries=terms.max_retries)
+        self._runtime.emit(begun, traced_only=True)
         file = self._runtime.goal_file
         task = Pursuit(self._runtime, run, ticket.goal, file) if ticket.goal and file else run
-        result = await task.drive(ticket.input)
+        result = self._runtime.hooks.ended(await task.drive(ticket.input))
+        if result.status == "aborted" and self._runtime.hooks.waits_for_tools:
+            await run.interrupt.released(call.task for call in run.calls() if call.task)
         needs_credential = result.status == "auth"
         hint = result.error_message if needs_credential else None
         self._runtime.set_state(StateChange("auth_required" if needs_credential else "idle", hint=hint))
@@ -194,7 +208,8 @@ class Tasks:
             self._runtime.set_state(StateChange("idle"))
         finally:
             self._advance()
-            ticket.result.set_result(RunResult(ticket.run_id, "failed", error_message=_BUG))
+            broken = RunResult(ticket.run_id, "failed", error_message=_BUG)
+            ticket.result.set_result(self._runtime.hooks.ended(broken))
 
     # --- a compaction by hand ---
 

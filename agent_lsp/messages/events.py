@@ -44,10 +44,12 @@ class ToolSpec(BaseModel):
 
 
 class RunBegin(Payload):
-    """Before a run's input; traced only."""
+    """Before a run's input; traced only. What a caller asked of the answer is kept with it (loop mode)."""
 
     type: Literal["run_begin"] = "run_begin"
     run_id: str
+    expected: str | None = None
+    max_retries: int | None = None
 
 
 class RequestBegin(Payload):
@@ -92,13 +94,14 @@ class ApprovalDecision(Payload):
 
 
 class CompactionBegin(Payload):
-    """Before a compaction; `context` is the tokens at the trigger."""
+    """Before a compaction; `context` is the tokens at the trigger, `kept` the last messages that stay as they are."""
 
     type: Literal["compaction_begin"] = "compaction_begin"
     reason: CompactionReason
     mode: CompactionMode
     context: int
     turns: int
+    kept: int | None = None
 
 
 class CompactionEnd(Payload):

@@ -92,7 +92,9 @@ class Segment:
                     name=self.name, arguments=self.body, tool_call_id=self.call_id, stop_reason=stop, fidelity=fidelity
                 )
             case "tool_call_output":
-                return ToolCallOutput(tool_call_id=self.call_id, output=self.body, images=images, stop_reason=stop)
+                return ToolCallOutput(
+                    tool_call_id=self.call_id, output=self.body, images=images, stop_reason=stop, fidelity=fidelity
+                )
 
 
 def encodable(text: str) -> str:

@@ -33,7 +33,7 @@ class Policy(Hooks):
     def prepare_call(self, call):
         return self._answer("prepare_call", call, call)
 
-    def after_tool(self, call, output):
+    def after_tool(self, call, output, end):
         return self._answer("after_tool", None, call, output)
 
     def before_end(self):
@@ -124,7 +124,7 @@ async def test_prepare_call_may_refuse():
 
 @virtual
 async def test_after_tool_may_stop_once_the_batch_is_paired():
-    def after(call, output):
+    def after(call, output, *_):
         return Stop("completed", "the answer") if call.tool_call_id == "a" else None
 
     async with Rig(hooks=Policy(after_tool=after)) as rig:

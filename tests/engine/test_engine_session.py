@@ -193,7 +193,7 @@ class Broken(Hooks):
         self._here("prepare_call")
         return call
 
-    def after_tool(self, call, output):
+    def after_tool(self, call, output, end):
         self._here("after_tool")
 
     def before_end(self):
