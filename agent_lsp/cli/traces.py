@@ -95,7 +95,9 @@ def _replay(given: argparse.Namespace) -> int:
             done = asyncio.run(replay(path))
         came_out = came_out and not done.differences
         said = plural(len(done.differences), "difference") if done.differences else "as recorded"
-        print(visible_line(f"{path.name}: {plural(done.tasks, 'task')}, {plural(done.records, 'record')}: {said}"))
+        skipped = f", {plural(done.skipped, 'task')} of a goal or a loop left out" if done.skipped else ""
+        counts = f"{plural(done.tasks, 'task')}, {plural(done.records, 'record')}"
+        print(visible_line(f"{path.name}: {counts}: {said}{skipped}"))
         for one in done.differences:
             print(f"  line {one.line}")
             print(visible_line(f"    recorded: {one.recorded or 'nothing more'}", _LINE))

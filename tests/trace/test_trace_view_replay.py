@@ -5,14 +5,14 @@ import pytest
 from agent_lsp.errors import AgentError
 from agent_lsp.messages.content import Text
 from agent_lsp.messages.events import CompactionBegin, CompactionEnd, ContextSeed, SessionUpdate
-from agent_lsp.trace.view import replay as replay_module
+from agent_lsp.trace.view import player
 from agent_lsp.trace.view.replay import replay
 from tests.trace.trace_view_samples import Teller, rich, simple
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(replay_module, "STANDSTILL_S", 0.2)
+    monkeypatch.setattr(player, "STANDSTILL_S", 0.2)
 
 
 def replayed(told, tmp_path, index=1):
@@ -41,7 +41,7 @@ def test_another_text_of_the_engine_is_a_difference_at_its_line(tmp_path):
     ).done(0)
     (difference,) = replayed(told, tmp_path).differences
 
-    assert difference.line == 19
+    assert difference.line == 20
     assert "Denied, sorry." in difference.recorded
     assert "Tool call denied by user." in difference.replayed
 
@@ -52,14 +52,23 @@ def test_a_difference_in_one_task_does_not_hide_the_next(tmp_path):
         told.run(number, "go", tools=["x"] if number == 1 else []).ask().write(0, "ok").done(0)
         told.say(Text(role="user", text="Go on.", sender="harness"))
 
-    assert [one.line for one in replayed(told, tmp_path).differences] == [7, 13, 19]
+    assert [one.line for one in replayed(told, tmp_path).differences] == [9, 16, 23]
 
 
 def test_what_the_engine_would_never_do_is_a_standstill(tmp_path):
-    told = Teller().run(1, "go", tools=["x"]).ask().call(0, "c1", "x").done(0, finish="tool_calls").ask().write(0, "ok").done(0)
+    told = (
+        Teller()
+        .run(1, "go", tools=["x"])
+        .ask()
+        .call(0, "c1", "x")
+        .done(0, finish="tool_calls")
+        .ask()
+        .write(0, "ok")
+        .done(0)
+    )
     (difference,) = replayed(told.run(2, "next"), tmp_path).differences
 
-    assert (difference.line, difference.replayed) == (7, None)
+    assert (difference.line, difference.replayed) == (9, None)
 
 
 def test_settings_that_changed_and_a_history_that_was_brought_are_no_part_of_the_story(tmp_path):

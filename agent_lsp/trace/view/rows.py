@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agent_lsp.messages.content import ImageUrl, InlineData, Text, Thinking
 from agent_lsp.trace.view.calls import about, arguments_of, change_of, looks_like_diff
@@ -25,6 +25,7 @@ _SIGNS = {
 _OPEN = {"input", "remark"}
 """Kinds of notes that a reader most likely wants to see in full."""
 _LONG_INPUT = 2000
+_NO_FIGURES = ("", "", "")
 _BAD = {"failed", "timeout", "malformed", "auth", "aborted"}
 
 
@@ -84,7 +85,7 @@ class Rows:
         cost = summed(request_cost(one, self._cost) for one in span.requests)
         cells = ("", money(cost) if cost is not None else "", duration(self._until(span.ended_s) - span.began_s))
         body = f'<p class="quiet">{text(why)}</p>{block(error, "error")}'
-        return _row("compaction", name, lane, *cells, body=body)
+        return _row("compaction", name, lane, cells, body=body)
 
     def _with_reply(self, request: RequestSpan, following: Item | None, nested: str) -> Iterator[str]:
         yield self._request(request, following, nested)
@@ -105,7 +106,7 @@ class Rows:
             duration(self._until(request.ended_s) - request.began_s),
         )
         return _row(
-            f"{nested}request {status}", name, self._request_lane(request, following), *cells, body=_facts(request)
+            f"{nested}request {status}", name, self._request_lane(request, following), cells, body=_facts(request)
         )
 
     def _request_lane(self, request: RequestSpan, following: Item | None) -> str:
@@ -140,7 +141,7 @@ class Rows:
             case InlineData():
                 name, body = f"{text(content.mime_type)}", _picture(content)
         name += _status_chip(getattr(content, "stop_reason", None) or "completed")
-        return _row(f"{nested}reply {content.type}", name, lane, "", "", took, body=body)
+        return _row(f"{nested}reply {content.type}", name, lane, ("", "", took), body=body)
 
     def _call(self, span: CallSpan, nested: str) -> str:
         call, output = span.call, span.output
@@ -158,7 +159,7 @@ class Rows:
         name += _decision(span) + ("" if span.is_refused else _status_chip(status))
         ran = output is not None and not span.is_refused
         took = duration(self._until(span.ended_s) - (decided or span.asked_s)) if ran else ""
-        return _row(f"{nested}reply tool {status}", name, "".join(lane), "", "", took, body=_call_body(span))
+        return _row(f"{nested}reply tool {status}", name, "".join(lane), ("", "", took), body=_call_body(span))
 
     def _bar(self, began_s: float, ended_s: float, kind: str, title: str = "") -> str:
         return bar(self.scale.at(began_s), self.scale.at(ended_s), kind, title)
@@ -167,21 +168,10 @@ class Rows:
         return self._run.ended_s if ended_s is None else ended_s
 
 
-def _row(
-    kind: str,
-    name: str,
-    lane: str,
-    tokens: str = "",
-    cost: str = "",
-    took: str = "",
-    *,
-    body: str,
-    opened: bool = False,
-) -> str:
-    cells = (
-        f'<span class="name">{name}</span><span class="lane">{lane}</span>'
-        f'<span class="figure">{tokens}</span><span class="figure">{cost}</span><span class="figure">{took}</span>'
-    )
+def _row(kind: str, name: str, lane: str, figures: Sequence[str] = (), *, body: str = "", opened: bool = False) -> str:
+    """A row: `figures` are the cells behind the lane (tokens, cost, time), `body` what a click shows."""
+    cells = f'<span class="name">{name}</span><span class="lane">{lane}</span>'
+    cells += "".join(f'<span class="figure">{one}</span>' for one in figures or _NO_FIGURES)
     if not body:
         return f'<div class="row {kind}">{cells}</div>'
     is_open = " open" if opened else ""
