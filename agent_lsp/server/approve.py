@@ -27,7 +27,7 @@ class ClientPerson:
         if not self._can_be_asked:
             return None
         id = question.call.tool_call_id
-        params = self.open[id] = self._params(question)
+        params = self.open[id] = approve_params(self._session_id, question)
         outcome: Outcome = "deny"
         try:
             answer = read_answer(await self._connection.request("agent/approve", params))
@@ -44,21 +44,23 @@ class ClientPerson:
                 "agent/approvalResolved", {"sessionId": self._session_id, "tool_call_id": id, "outcome": outcome}
             )
 
-    def _params(self, question: Question) -> dict[str, Any]:
-        call = question.call
-        params: dict[str, Any] = {
-            "sessionId": self._session_id,
-            "toolCall": {"tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments},
-            "permission": question.permission,
-            "title": question.title,
-            "remember": [
-                {"kind": offer.kind, "scope": offer.scope, "rule": offer.rule, "label": offer.label}
-                for offer in question.offers
-            ],
-        }
-        if question.preview:
-            params["preview"] = _preview(question.preview)
-        return params
+
+def approve_params(session_id: str, question: Question) -> dict[str, Any]:
+    """The question as `agent/approve` puts it."""
+    call = question.call
+    params: dict[str, Any] = {
+        "sessionId": session_id,
+        "toolCall": {"tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments},
+        "permission": question.permission,
+        "title": question.title,
+        "remember": [
+            {"kind": offer.kind, "scope": offer.scope, "rule": offer.rule, "label": offer.label}
+            for offer in question.offers
+        ],
+    }
+    if question.preview:
+        params["preview"] = _preview(question.preview)
+    return params
 
 
 def read_answer(result: Any) -> Answer:

@@ -63,7 +63,9 @@ class Connection:
         return await self._questions.ask(method, params)
 
     def notify(self, method: str, params: Any = None) -> None:
-        """Tells the client."""
+        """Tells the client. One without a plugin is told nothing of `agent/*`, which it could not understand."""
+        if self.greeted.client.plain and method.startswith("agent/"):
+            return
         self.outbox.post(jsonrpc.notification(method, encoded({} if params is None else params)))
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

@@ -14,6 +14,7 @@ from agent_lsp import __version__
 from agent_lsp.errors import FramingError, InvalidParams
 from agent_lsp.server import jsonrpc, method_names, parent
 from agent_lsp.server.framing import MAX_MESSAGE_BYTES, Decoder, begins_block
+from agent_lsp.server.plain_capabilities import plain_capabilities
 
 POSITION_ENCODINGS = ("utf-8", "utf-16", "utf-32")
 _LOOKED_AT_BYTES = 4096
@@ -182,6 +183,7 @@ def initialize_result(client: ClientInfo, configuration: Configuration) -> dict[
     return {
         "capabilities": {
             "positionEncoding": client.position_encoding,
+            **(plain_capabilities(client.capabilities) if client.plain else {}),
             "experimental": {
                 "agent": {
                     "protocolVersion": method_names.PROTOCOL_VERSION,

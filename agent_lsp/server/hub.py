@@ -13,6 +13,7 @@ from agent_lsp.server.approve import ClientPerson
 from agent_lsp.server.ask import ClientQuestions
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.methods import Input, SessionInfo
+from agent_lsp.server.plain_person import PlainPerson
 from agent_lsp.server.stream import StreamSink
 from agent_lsp.server.uris import uri_of
 from agent_lsp.sessions.open_session import Client, Opener, OpenSession, SessionSpec
@@ -27,7 +28,7 @@ class Served:
 
     session: OpenSession
     sink: StreamSink
-    person: ClientPerson
+    person: ClientPerson | PlainPerson
     given: dict[str, Input] = field(default_factory=dict[str, Input])
 
     def forget_settled(self) -> None:
@@ -85,7 +86,12 @@ class Hub:
     def _serve(self, session_id: str, open_session: Callable[[Client], OpenSession]) -> Served:
         connection = self._connection
         sink = StreamSink(connection, session_id)
-        person = ClientPerson(connection, session_id, connection.greeted.client.can("approve"))
+        client = connection.greeted.client
+        person = (
+            PlainPerson(connection, session_id)
+            if client.plain
+            else ClientPerson(connection, session_id, client.can("approve"))
+        )
         opened = open_session(Client(sink, person, ClientQuestions(connection, session_id)))
         served = self._open[session_id] = Served(opened, sink, person)
         self._current = session_id
@@ -172,6 +178,10 @@ class Hub:
             if not self._store.exists(session_id):
                 return  # it never ran, so there is nothing on the disk
         await asyncio.to_thread(self._store.delete, session_id)
+
+    def scratchpad(self, session_id: str) -> Path:
+        """Where a session keeps files of its own, there or not."""
+        return self._store.scratchpad(session_id)
 
     def stored_history(self, session_id: str, limit: int, cursor: str | None) -> Page:
         """A page of the history of a session that is only on the disk. Raises SessionNotFound or InvalidParams."""

@@ -18,8 +18,9 @@ class StreamSink:
         self.progress: dict[str, Progress] = {}
 
     def push(self, message: Message, run_id: str | None) -> None:
-        """Queues the next message of the stream."""
-        self._connection.outbox.message(self._session_id, run_id, message)
+        """Queues the next message of the stream, for a client that knows what it is."""
+        if not self._connection.greeted.client.plain:
+            self._connection.outbox.message(self._session_id, run_id, message)
         if self.progress and run_id in self.progress:
             self.progress[run_id].see(message)
 

@@ -127,6 +127,10 @@ class SessionStore:
         except OSError as error:
             raise SessionNotFound(session_id, f"its trace cannot be read ({error.strerror})") from error
 
+    def scratchpad(self, session_id: str) -> Path:
+        """Where a session keeps files of its own, there or not. SessionNotFound when the id is none."""
+        return self._data.scratchpad(session_id)
+
     def delete(self, session_id: str) -> None:
         """Removes a session's traces and its scratchpad.
 

@@ -141,7 +141,7 @@ async def test_a_whole_life_in_an_editor_with_a_plugin(open_editor, name, way, m
 @pytest.mark.asyncio
 @pytest.mark.parametrize("name", EDITORS)
 async def test_an_editor_that_can_ask_nobody_may_read_but_not_write(open_editor, name, model, workspace, options):
-    editor = await open_editor(name, plugin=None)
+    editor = await open_editor(name, plugin={"protocolVersion": 1, "approve": False})
     await editor.initialize(workspace, options)
     session = (await editor.ask("agent/session/new"))["sessionId"]
     reading = [use("read_file", {"file_path": "notes.txt"})]

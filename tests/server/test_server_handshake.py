@@ -17,6 +17,7 @@ from agent_lsp.policy.trust import Trust
 from agent_lsp.server.framing import frame
 from agent_lsp.server.handshake import ClientInfo, Configuration, Handshake, initialize_result
 from agent_lsp.server.options import configure, path_of
+from agent_lsp.server.plain_capabilities import ACTION_KINDS, COMMANDS
 
 CLIENTS = sorted((Path(pytest_lsp.__file__).parent / "clients").glob("*.json"))
 
@@ -217,9 +218,9 @@ def test_the_answer_is_what_pygls_would_say(file):
     capabilities = converter.structure(said, types.ClientCapabilities)
     builder = ServerCapabilitiesBuilder(
         capabilities,
-        features=set(),
-        feature_options={},
-        commands=[],
+        features={types.TEXT_DOCUMENT_CODE_ACTION},
+        feature_options={types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(ACTION_KINDS)},
+        commands=list(COMMANDS),
         text_document_sync_kind=types.TextDocumentSyncKind.None_,
         position_encoding=ServerCapabilitiesBuilder.choose_position_encoding(capabilities),
     )
@@ -229,8 +230,17 @@ def test_the_answer_is_what_pygls_would_say(file):
     assert ours == theirs
 
 
-def test_the_answer_is_a_result_of_the_protocol():
-    result = initialize_result(ClientInfo({}), Configuration({}))
+@pytest.mark.parametrize("file", CLIENTS, ids=lambda file: file.stem)
+def test_a_plugin_brings_its_own_commands_so_it_is_offered_none(file):
+    said = json.loads(file.read_text())["capabilities"] | {"experimental": {"agent": {}}}
+    ours = initialize_result(ClientInfo({"capabilities": said}), Configuration({}))["capabilities"]
+    assert not {"executeCommandProvider", "codeActionProvider"} & ours.keys()
+
+
+@pytest.mark.parametrize("capabilities", [{}, {"textDocument": []}, {"textDocument": {"codeAction": 1}}])
+def test_the_answer_is_a_result_of_the_protocol_whatever_the_client_can(capabilities):
+    result = initialize_result(ClientInfo({"capabilities": capabilities}), Configuration({}))
+    assert result["capabilities"]["codeActionProvider"] is True
     get_converter().structure(json.loads(json.dumps(result)), types.InitializeResult)
 
 

@@ -1,0 +1,118 @@
+"""What a person is told of a run without a plugin: its answer as a message, all of it as a document."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Literal, cast
+from weakref import WeakKeyDictionary
+
+from agent_lsp.engine.session import Session
+from agent_lsp.errors import SessionNotFound
+from agent_lsp.policy.visible import visible, visible_line
+from agent_lsp.server.connection import Connection
+from agent_lsp.server.hub import Hub, Served
+from agent_lsp.server.peer_errors import ConnectionLost, PeerError
+from agent_lsp.server.plain_capabilities import shows_documents
+from agent_lsp.server.plain_transcript import Transcript
+from agent_lsp.server.run_methods import RunAnswer
+from agent_lsp.server.uris import uri_of
+
+MOST_CHARS = 1000
+"""Of a message: what is longer fills a screen, and VS Code cuts it."""
+_REST = "\n[… the rest is in the transcript]"
+_TYPES = {"error": 1, "warning": 2, "info": 3}
+_ENDINGS = {
+    "failed": "The run failed",
+    "timeout": "The model did not answer in time",
+    "malformed": "The model's answers could not be read",
+    "auth": "The provider refused the credential",
+}
+
+_log = logging.getLogger(__name__)
+
+
+class Answers:
+    """Shows what came of runs. A session's transcript opens by itself once: after its first run here."""
+
+    def __init__(self, connection: Connection, hub: Hub) -> None:
+        self._connection, self._hub = connection, hub
+        self._transcripts: WeakKeyDictionary[Session, Transcript] = WeakKeyDictionary()
+
+    def say(self, kind: Literal["error", "warning", "info"], text: str) -> None:
+        """Shows a message."""
+        self._connection.notify("window/showMessage", {"type": _TYPES[kind], "message": bounded(visible(text))})
+
+    async def give(self, served: Served, answer: RunAnswer) -> None:
+        """Shows how a run has ended, once its transcript is written."""
+        is_written = await self._is_written(served)
+        self.say(*told(answer))
+        if is_written and self._can_open and not self._transcript(served).is_shown:
+            await self._open(served, take_focus=False)
+
+    async def show(self, served: Served) -> None:
+        """Opens the transcript as it is now; a client that opens nothing is told where it is."""
+        path = self._transcript(served).path
+        if not await self._is_written(served):
+            return
+        if not self._can_open or not await self._open(served, take_focus=True):
+            self.say("info", f"The transcript is {path}")
+
+    def uri(self, served: Served) -> str:
+        """Where the transcript is, or will be. Raises SessionNotFound while there is nothing to write down."""
+        if served.session.trace.path is None:
+            error = SessionNotFound(served.session.session_id, "it has nothing on the disk")
+            error.hint = "run a prompt first"
+            raise error
+        return uri_of(self._transcript(served).path)
+
+    @property
+    def _can_open(self) -> bool:
+        return shows_documents(self._connection.greeted.client.capabilities)
+
+    def _transcript(self, served: Served) -> Transcript:
+        opened = served.session
+        found = self._transcripts.get(opened.session)
+        if found is None:
+            found = self._transcripts[opened.session] = Transcript(opened, self._hub.scratchpad(opened.session_id))
+        return found
+
+    async def _is_written(self, served: Served) -> bool:
+        """Brings the transcript up to date; an ephemeral session leaves none."""
+        if served.session.trace.path is None:
+            return False
+        transcript = self._transcript(served)
+        try:
+            await transcript.write()
+        except OSError as error:
+            self.say("warning", f"The transcript {transcript.path} could not be written: {error.strerror}")
+            return False
+        return True
+
+    async def _open(self, served: Served, *, take_focus: bool) -> bool:
+        self._transcript(served).is_shown = True
+        params = {"uri": self.uri(served), "takeFocus": take_focus}
+        try:
+            result = await self._connection.request("window/showDocument", params)
+        except (PeerError, ConnectionLost) as error:
+            _log.info("the transcript was not opened: %s", error.message)
+            return False
+        return isinstance(result, dict) and cast("dict[str, Any]", result).get("success") is True
+
+
+def told(answer: RunAnswer) -> tuple[Literal["error", "warning", "info"], str]:
+    """The kind and the text of the message for how a run has ended."""
+    why = visible_line(answer.error_message) if answer.error_message else ""
+    match answer.status:
+        case "completed":
+            return "info", answer.text.strip() or "Done."
+        case "aborted":
+            return "info", "The run was aborted."
+        case "max_turns":
+            return "warning", f"Stopped after {answer.turns} turns. Run another prompt to go on. {answer.text}".strip()
+        case status:
+            return "error", f"{_ENDINGS.get(status, status)}: {why}" if why else f"{_ENDINGS.get(status, status)}."
+
+
+def bounded(text: str) -> str:
+    """The text, no longer than a message may be."""
+    return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - len(_REST)] + _REST

@@ -1,0 +1,44 @@
+"""What is announced to a client without a plugin. Standard library only: the handshake imports it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+COMMANDS = ("agent.run", "agent.steer", "agent.abort", "agent.compact", "agent.showTranscript")
+QUICK_FIX, REFACTOR, REWRITE, ANY_KIND = "quickfix", "refactor", "refactor.rewrite", ""
+"""Kinds of code actions; `ANY_KIND` is the root of all, for what has no kind of its own."""
+ACTION_KINDS = (ANY_KIND, QUICK_FIX, REFACTOR, REWRITE)
+
+
+def plain_capabilities(client: Mapping[str, Any]) -> dict[str, Any]:
+    """The server capabilities that a plugin has no need of, for a client with these capabilities.
+
+    Only such a client is told of them: an editor that registers the commands of its servers would find those of a
+    plugin taken.
+    """
+    kinds = {"codeActionKinds": list(ACTION_KINDS)}
+    return {
+        "executeCommandProvider": {"commands": list(COMMANDS)},
+        "codeActionProvider": kinds if takes_literals(client) else True,
+    }
+
+
+def takes_literals(client: Mapping[str, Any]) -> bool:
+    """Whether the client understands code actions; an older one knows bare commands only."""
+    return bool(declared(client, "textDocument", "codeAction", "codeActionLiteralSupport"))
+
+
+def shows_documents(client: Mapping[str, Any]) -> bool:
+    """Whether the client can be asked to open a document."""
+    return declared(client, "window", "showDocument", "support") is True
+
+
+def declared(client: Mapping[str, Any], *path: str) -> Any:
+    """What the client said there, whatever it is; None where nothing was."""
+    here: Any = client
+    for name in path:
+        if not isinstance(here, Mapping):
+            return None
+        here = cast("Mapping[str, Any]", here).get(name)
+    return here
