@@ -65,7 +65,7 @@ class App:
         providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
         self._models = Models(self.settings, providers, environ)
         user_file, scrub = Path(merged.user_file), key_variables(providers)
-        self._workshop = Workshop(self.data, user_file, environ, scrub, self._models.secrets)
+        self._workshop = Workshop(self.data, user_file, environ, scrub, self._models.secrets, warn)
         self._workshop.configure(self.settings)
 
     def configure(self, merged: Merged) -> None:
@@ -141,9 +141,9 @@ class App:
             title=settings.title,
         )
         opened = self._plug(meta, model, trace, equipment, client, spec)
-        opened.session.replay(messages)
+        opened.session.replay(messages, past.call_ids if past else ())
         if past:
-            opened.session.count_from(past.turns, past.usage, past.call_ids)
+            opened.session.count_from(past.turns, past.usage)
         return opened
 
     def _plug(

@@ -13,6 +13,8 @@ from agent_lsp.policy.paths import PathRules
 from agent_lsp.tools.ask_user import Ask
 from agent_lsp.tools.builtin import ToolContext, builtin_tools
 from agent_lsp.tools.disk import DiskEditor
+from agent_lsp.tools.mcp.servers import McpServers, once
+from agent_lsp.tools.mcp.servers import secrets as mcp_secrets
 from agent_lsp.tools.processes import Processes
 from agent_lsp.tools.toolset import ToolLimits, Toolset
 from agent_lsp.tools.workspace import Workspace
@@ -37,13 +39,14 @@ class Workshop:
         environ: Mapping[str, str],
         scrub: frozenset[str],
         secrets: Callable[[], Iterable[str]],
+        warn: Callable[[str], None],
     ) -> None:
         self._data, self._user_file, self._environ, self._secrets = data, user_file, environ, secrets
-        self._processes = Processes(scrub=scrub)
+        self._processes, self._warn = Processes(scrub=scrub), once(warn)
 
     def configure(self, settings: Settings) -> None:
         """Puts another configuration in force, for sessions that are made from now on."""
-        self._settings = settings.tools
+        self._settings, self._mcp, self._offline = settings.tools, settings.mcp_servers, settings.offline
         self.command_policy = CommandPolicy(
             deny=settings.tools.deny_commands, read_only=settings.tools.read_only_commands
         )
@@ -59,10 +62,13 @@ class Workshop:
             builtin_tools(context),
             ToolLimits(self._settings.max_output_length, self._settings.timeout),
             scratchpad=workspace.scratchpad,
-            secrets=self._secrets(),
+            secrets=(*self._secrets(), *mcp_secrets(self._mcp.values())),
             disabled=self._settings.disabled,
             shared=(commands,),
         )
+        if self._mcp:
+            own = self._processes.session()
+            toolset.add_late(McpServers(self._mcp, own, root, offline=self._offline, say=self._warn))
         return Equipment(toolset, paths)
 
     def _paths(self, session_id: str, root: Path) -> PathRules:

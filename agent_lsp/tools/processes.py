@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import subprocess
 from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
@@ -66,6 +67,29 @@ class Processes:
         self._commands.add(command)
         return command
 
+    def spawn(self, mark: str, argv: Sequence[str], cwd: Path, added: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        """Starts a program with pipes for all three streams, which are the caller's, as is its end (`release`).
+
+        It gets the environment of commands and what is `added`. Raises OSError and ValueError.
+        """
+        self._watchdog.prepare()
+        process = subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env={**self._environment, **added, _MARK: mark.partition("=")[2]},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+        self._watchdog.guard(process.pid)
+        return process
+
+    def release(self, group: int) -> None:
+        """Nothing is left of the group of a program."""
+        self._watchdog.release(group)
+
     async def end(self, commands: set[Command]) -> None:
         """Ends the commands and what is left of their groups: TERM, KILL after a second. Returns when they are gone."""
         for command in commands:
@@ -126,6 +150,15 @@ class Commands:
         finally:
             command.child.kill()
         return output, command.child.returncode or 0
+
+    def spawn(self, argv: Sequence[str], cwd: Path, added: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        """Starts a program that talks through its pipes; see `Processes.spawn`."""
+        self._has_started_any = True
+        return self._processes.spawn(self.mark, argv, cwd, added)
+
+    def release(self, group: int) -> None:
+        """Nothing is left of the group of a program."""
+        self._processes.release(group)
 
     def _start(self, line: str, argv: Sequence[str], cwd: Path, *, has_input: bool) -> Command:
         self._all = {one for one in self._all if not (one.child.is_gone and one.child.is_at_end)}

@@ -49,8 +49,8 @@ class Shared(Protocol):
         ...
 
 
-class LateTools(Protocol):
-    """Tools that somebody else has and that may come late, change or go. They end as the toolset's `shared` do."""
+class LateTools(Shared, Protocol):
+    """Tools that somebody else has and that may come late, change or go."""
 
     def prepare(self, announce: Callable[[Event], None]) -> asyncio.Future[None] | None:
         """Starts to get them, or looks again: as `Environment.prepare`."""
@@ -96,6 +96,7 @@ class Toolset:
     def add_late(self, late: LateTools) -> None:
         """Has tools join that are not there yet."""
         self._late = late
+        self._shared = (*self._shared, late)
 
     # --- Environment ---
 
