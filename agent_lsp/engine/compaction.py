@@ -124,12 +124,12 @@ class Compaction:
         """Ends the present wait; false when nothing waits."""
         return self._pause.skip()
 
-    def break_off(self, reason: str) -> None:
-        """Ends a compaction in which the engine itself has failed."""
+    def break_off(self, outcome: Outcome) -> None:
+        """Ends the compaction in this very step."""
         if self._attempt and not self._attempt.is_finished:
-            self._attempt.finish(Outcome("failed", reason))
+            self._attempt.finish(outcome)
         if self._runtime.ledger.compacting:
-            self._end("failed", message=reason)
+            self._end(outcome.status, message=None if outcome.status == "aborted" else outcome.message)
 
     def so_far(self) -> tuple[Partial, ...]:
         """The summary that is being streamed, as fragments."""

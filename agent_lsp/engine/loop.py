@@ -39,8 +39,7 @@ class Run:
 
     def __init__(self, runtime: Runtime, run_id: str, thinking_level: ThinkingLevel | None) -> None:
         self.run_id = run_id
-        self.interrupt = Interrupt()
-        self.steering = SteeringQueue()
+        self.interrupt, self.steering = Interrupt(), SteeringQueue()
         self.before_abort: Callable[[], None] = _nothing
         self._runtime, self._ledger = runtime, runtime.ledger
         self._thinking_level: ThinkingLevel | None = thinking_level
@@ -79,12 +78,13 @@ class Run:
                 return self._out_of_turns(assembled.steered)
         return self.abort("aborted by user")
 
-    def break_off(self, reason: str) -> None:
-        """Ends a task in which the engine itself has failed: what is open is closed, and the reason told."""
-        if self._turn:
-            self._turn.break_off(reason)
+    def break_off(self, outcome: Outcome) -> RunResult:
+        """Ends the task in this very step: what is open is closed with the outcome, whose message is the reason."""
+        if going := self._compaction or self._turn:
+            going.break_off(outcome)
         self._end_calls()
-        self._say_abort(reason)
+        self._say_abort(outcome.message or "aborted by user")
+        return self._result(outcome.status)
 
     def retry_now(self) -> bool:
         """Ends the present reconnect wait; false when nothing waits."""

@@ -31,6 +31,7 @@ class Runtime:
         self.scope = TaskScope(self.session_id)
         self.gate = Gate(ports.approver, self.scope, self.tell_state)
         self.run_id: str | None = None
+        self.prompt: Callable[[], str] | None = None
         self._is_new = False
         self.told = StateChange("idle")
         self._change = self.told
@@ -73,6 +74,9 @@ class Runtime:
     def new_context(self) -> None:
         """The trace goes on in a new file, which begins with what the new context begins with."""
         ledger, self._is_new = self.ledger, True
+        if self.prompt:
+            self.system = self.prompt()
+            self.meta = self.meta.model_copy(update={"system_prompt": self.system})
         self.environment.renew()
         updates = [ledger.settings] if ledger.settings != SessionUpdate() else []
         told = [ToolListReady(tools=ledger.tools_told)] if ledger.tools_told is not None else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
 from agent_lsp.engine import title
 from agent_lsp.engine.account import RunResult
@@ -17,7 +17,7 @@ from agent_lsp.engine.steering import Steering
 from agent_lsp.engine.tasks import CompactionTicket, Tasks, Ticket
 from agent_lsp.messages.content import Content, Partial, UserContent
 from agent_lsp.messages.envelope import Message, SessionMeta
-from agent_lsp.messages.events import CompactionMode, ContextSeed, SessionUpdate, TokenCounts
+from agent_lsp.messages.events import CompactionMode, ContextSeed, SessionUpdate, Subagent, TokenCounts
 
 
 class Session:
@@ -152,6 +152,10 @@ class Session:
         """Interrupts the task, or takes it out of the queue, where it leaves nothing; false when it has ended."""
         return self._tasks.cancel(ticket, reason)
 
+    def end_now(self, reason: str) -> None:
+        """Interrupts the task and forgets those that wait, all told before this returns."""
+        self._tasks.end_now(reason)
+
     def steer(self, input: Sequence[UserContent], run_id: str | None = None) -> Steering | None:
         """Queues words for the running task, which delivers them before it ends; None when there is no such task."""
         run = self._tasks.run
@@ -217,9 +221,13 @@ class Session:
 
     # --- settings ---
 
-    def record(self, change: SessionUpdate, *, traced_only: bool = False) -> None:
-        """Records a change of settings (which is put in force elsewhere)."""
+    def record(self, change: SessionUpdate | Subagent, *, traced_only: bool = False) -> None:
+        """Records a change of settings (which is put in force elsewhere), or the start of a child session."""
         self._runtime.emit(change, traced_only=traced_only)
+
+    def renew_prompt(self, prompt: Callable[[], str]) -> None:
+        """Has each context from the next one on begin with what `prompt` gives then."""
+        self._runtime.prompt = prompt
 
     def configure(
         self, *, llm: LLM | None = None, options: EngineOptions | None = None, hooks: Hooks | None = None

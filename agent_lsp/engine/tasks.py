@@ -14,7 +14,7 @@ from agent_lsp.engine.goal import Goal, Pursuit
 from agent_lsp.engine.hooks import Terms
 from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.loop import Run
-from agent_lsp.engine.ports import StateChange, ThinkingLevel
+from agent_lsp.engine.ports import Outcome, StateChange, ThinkingLevel
 from agent_lsp.engine.runtime import Runtime
 from agent_lsp.errors import SessionBusy
 from agent_lsp.messages.content import Partial, UserContent
@@ -56,6 +56,7 @@ class Tasks:
         self._runtime = runtime
         self._waiting: list[Ticket] = []
         self._run: tuple[Ticket, Run] | None = None
+        self._driving: asyncio.Task[None] | None = None
         self._compaction: CompactionTicket | None = None
         self._closed = False
         runtime.queued = lambda: len(self._waiting)
@@ -132,6 +133,19 @@ class Tasks:
             return True
         return False
 
+    def end_now(self, reason: str) -> None:
+        """Interrupts the task before this returns, and forgets those that wait; a compaction by hand goes on."""
+        for ticket in self.waiting():
+            self.cancel(ticket)
+        if self._run is None or self._driving is None:
+            return
+        ticket, run = self._run
+        result = self._runtime.hooks.ended(run.break_off(Outcome("aborted", reason)))
+        self._runtime.set_state(StateChange("idle"))
+        self._advance()
+        ticket.result.set_result(result)
+        self._driving.cancel()
+
     def compact(self, mode: CompactionMode | None) -> CompactionTicket:
         """Starts a compaction by hand. Raises SessionBusy."""
         if self.is_busy:
@@ -172,7 +186,9 @@ class Tasks:
         self._run = (ticket, run)
         self._runtime.run_id = ticket.run_id
         self._runtime.set_state(StateChange("running"))
-        self._runtime.scope.spawn(self._drive(ticket, run), lambda task: self._driven(ticket, run, task))
+        self._driving = self._runtime.scope.spawn(
+            self._drive(ticket, run), lambda task: self._driven(ticket, run, task)
+        )
 
     async def _drive(self, ticket: Ticket, run: Run) -> None:
         terms = ticket.terms or Terms()
@@ -204,7 +220,7 @@ class Tasks:
             return
         _log.error("run %s failed inside", ticket.run_id, exc_info=None if task.cancelled() else task.exception())
         try:
-            run.break_off(_BUG)
+            run.break_off(Outcome("failed", _BUG))
             self._runtime.set_state(StateChange("idle"))
         finally:
             self._advance()
@@ -226,7 +242,7 @@ class Tasks:
         if ticket.result.done():
             return
         _log.error("a compaction failed inside", exc_info=None if task.cancelled() else task.exception())
-        ticket.compaction.break_off(_BUG)
+        ticket.compaction.break_off(Outcome("failed", _BUG))
         self._runtime.set_state(StateChange("idle"))
         self._advance()
         ticket.result.set_result(CompactionResult("failed", _BUG))

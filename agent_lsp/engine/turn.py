@@ -55,10 +55,10 @@ class Turn:
                 return ABORTED
         raise AssertionError("unreachable")
 
-    def break_off(self, reason: str) -> None:
+    def break_off(self, outcome: Outcome) -> None:
         """Closes an attempt that nobody will finish any more."""
         if self.attempts and not self.attempts[-1].is_finished:
-            self.attempts[-1].finish(Outcome("failed", reason))
+            self.attempts[-1].finish(outcome)
 
     def retry_now(self) -> bool:
         """Ends the present wait; false when nothing waits."""
