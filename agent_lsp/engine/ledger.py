@@ -58,6 +58,7 @@ class Ledger:
         self.usage = TokenCounts()
         self.context_tokens = 0
         self.compacting: CompactionBegin | None = None
+        self._was_compacted = False
         self.is_closed = False
         self._pending: list[Content] = []
         self._attempts: list[AttemptRecord] = []
@@ -87,7 +88,7 @@ class Ledger:
     @property
     def just_compacted(self) -> bool:
         """Whether nothing was committed since the last compaction."""
-        return not self.history and self.turns > 0
+        return not self.history and (self.turns > 0 or self._was_compacted)
 
     def opening(self) -> tuple[Content | ContextSeed, ...]:
         """What a fresh context begins with: the summary of the one before, and the input that waits for it.
@@ -250,7 +251,7 @@ class Ledger:
         self._open, self._asked = None, []
         if status == "completed" and began:
             dropped = [*(self.batch.answered() if self.batch else []), *self._pending]
-            self.history, self.batch = [], None
+            self.history, self.batch, self._was_compacted = [], None, True
             self._pending = self._opening(began, dropped)
             self._head = (*self._pending, *self._kept) if began.reason == "history" else ()
             if self._head:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from agent_lsp.engine.account import Account, RunResult
 from agent_lsp.engine.assembly import assemble
 from agent_lsp.engine.calls import LiveCall
-from agent_lsp.engine.compaction import Compaction, due
+from agent_lsp.engine.compaction import Compaction, availability, due
 from agent_lsp.engine.hooks import HistoryPlan, RunStatus, Stop
 from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.opening import open_task
@@ -70,7 +70,8 @@ class Run:
                 return self._stopped(stop)
             has_calls = self._ledger.batch is not None
             if (reason := due(self._runtime)) and not await self._compacted(reason, has_calls):
-                return self.abort("aborted during compaction") if has_calls else self._result("completed")
+                goes_on = self._goes_on(has_calls)
+                return self.abort("aborted during compaction") if goes_on else self._result("completed")
             assembled = assemble(self._runtime, self.steering, has_calls=has_calls)
             if not assembled.goes_on:
                 return await self._completed()
@@ -102,14 +103,20 @@ class Run:
 
     async def _compacted(self, reason: CompactionReason, has_calls: bool) -> bool:
         """Compacts in the task or at its end; false when it was interrupted. A failed one leaves all as it was."""
-        if self._runtime.options.compaction_mode == "discard" and (has_calls or self.steering.waiting()):
+        if self._runtime.options.compaction_mode == "discard" and self._goes_on(has_calls):
             return True  # it waits for the end of the task
         return await self._compact(reason) != "aborted"
 
+    def _goes_on(self, has_calls: bool) -> bool:
+        """Whether something waits to be sent, so that this is not the task's end."""
+        return has_calls or bool(self._ledger.cut_calls or self.steering.waiting())
+
     async def _heal(self, turn: Turn) -> bool:
         """The request was refused as too long: makes room for it, if there is anything to make room with."""
+        if availability(self._runtime) != "ok" or not await self.interrupt.wait_all(c.settled for c in turn.calls()):
+            return False
         turn.abort_reason = "aborted during compaction"
-        return bool(self._ledger.history) and await self._compact("context") == "completed"
+        return await self._compact("context") == "completed"
 
     async def _compact(self, reason: CompactionReason, plan: HistoryPlan | None = None) -> str:
         self._compaction = Compaction(self._runtime, self.interrupt, reason, plan=plan)

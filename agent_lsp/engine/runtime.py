@@ -32,6 +32,7 @@ class Runtime:
         self.gate = Gate(ports.approver, self.scope, self.tell_state)
         self.run_id: str | None = None
         self.prompt: Callable[[], str] | None = None
+        self.thinking_level: ThinkingLevel | None = None
         self._is_new = False
         self.told = StateChange("idle")
         self._change = self.told
@@ -62,8 +63,10 @@ class Runtime:
         )
         self.emit(payload, traced_only=not heard)
 
-    def replay(self, messages: Iterable[Message]) -> None:
+    def replay(self, messages: Iterable[Message], call_ids: Iterable[str]) -> None:
         """Takes in what was traced before; nothing is said or written by that."""
+        for id in call_ids:
+            self.ledger.ids.note(id)
         for message in messages:
             if not isinstance(message.payload, PARTIAL_TYPES):
                 self.ledger.apply(message.payload)
@@ -84,14 +87,14 @@ class Runtime:
         self.trace.rotate([encode(envelope(payload)) for payload in head])
 
     def request(self, thinking_level: ThinkingLevel | None) -> Request:
-        """The next request, as the ledger has it."""
+        """The next request, as the ledger has it; without a level of its own it has the session's."""
         ledger = self.ledger
         return Request(
             system=self.system,
             tools=ledger.tools_told or (),
             history=tuple(ledger.history),
             input=ledger.wire(ledger.request_input()),
-            thinking_level=thinking_level,
+            thinking_level=thinking_level or self.thinking_level,
             session_id=self.session_id,
         )
 

@@ -21,7 +21,7 @@ from agent_lsp.messages.events import CompactionMode, ContextSeed, SessionUpdate
 
 
 class Session:
-    """One conversation, over one engine. `thinking_level` is that of runs which name none."""
+    """One conversation, over one engine."""
 
     def __init__(
         self,
@@ -31,8 +31,8 @@ class Session:
         hooks: Hooks | None = None,
         thinking_level: ThinkingLevel | None = None,
     ) -> None:
-        self.thinking_level: ThinkingLevel | None = thinking_level
         self._runtime = Runtime(meta, ports, options or EngineOptions(), hooks or Hooks())
+        self._runtime.thinking_level = thinking_level
         self._tasks = Tasks(self._runtime)
 
     # --- what it is ---
@@ -76,6 +76,15 @@ class Session:
     def settings(self) -> SessionUpdate:
         """The last value of each setting that was ever recorded."""
         return self._runtime.ledger.settings
+
+    @property
+    def thinking_level(self) -> ThinkingLevel | None:
+        """That of compactions, and of runs which name none."""
+        return self._runtime.thinking_level
+
+    @thinking_level.setter
+    def thinking_level(self, level: ThinkingLevel | None) -> None:
+        self._runtime.thinking_level = level
 
     @property
     def options(self) -> EngineOptions:
@@ -204,16 +213,16 @@ class Session:
         for message in messages:
             self._runtime.emit(message, traced_only=True)
 
-    def replay(self, messages: Iterable[Message]) -> None:
-        """Takes in what was traced of the present context before, first of all; says and writes nothing."""
-        self._runtime.replay(messages)
+    def replay(self, messages: Iterable[Message], call_ids: Iterable[str] = ()) -> None:
+        """Takes in what was traced of the present context before, first of all; says and writes nothing.
 
-    def count_from(self, turns: int, usage: TokenCounts, call_ids: Iterable[str]) -> None:
+        `call_ids` are those of the earlier contexts, in their order: which ids the provider knows depends on them.
+        """
+        self._runtime.replay(messages, call_ids)
+
+    def count_from(self, turns: int, usage: TokenCounts) -> None:
         """After a replay: what the session has used in its earlier contexts too."""
-        ledger = self._runtime.ledger
-        ledger.turns, ledger.usage = turns, usage
-        for id in call_ids:
-            ledger.ids.note(id)
+        self._runtime.ledger.turns, self._runtime.ledger.usage = turns, usage
 
     def add_child_usage(self, usage: TokenCounts) -> None:
         """A child session has made a request: it counts towards the budget of a goal, and in nothing else here."""

@@ -6,6 +6,7 @@ from contextlib import aclosing
 
 from agent_lsp.engine.ports import Commit, Outcome, Request, TextDelta
 from agent_lsp.engine.runtime import Runtime
+from agent_lsp.messages import markers
 from agent_lsp.messages.content import Text
 
 _ASK = (
@@ -34,8 +35,13 @@ async def generate(runtime: Runtime) -> str | None:
 
 
 def _conversation(history: list[Commit]) -> str:
-    """The first words of each side."""
-    texts = [one for commit in history[:2] for one in commit.messages if isinstance(one, Text)]
+    """The first words of each side; what the engine composed is nobody's."""
+    texts = [
+        one
+        for commit in history[:2]
+        for one in commit.messages
+        if isinstance(one, Text) and (one.sender != "harness" or markers.is_block(one.text, "context_summary"))
+    ]
     return "\n\n".join(f"{one.role}: {one.text[:_MOST_OF_A_MESSAGE_CHARS]}" for one in texts[:3])
 
 

@@ -63,7 +63,7 @@ class Player:
         session = self._session = Session(meta, ports, self._task.options(meta.model_context_window))
         session.replay(before)
         if not any(isinstance(one.payload, TokenUsage) for one in before):
-            session.count_from(session.turns, used, ())
+            session.count_from(session.turns, used)
         running = self._start(session)
         interrupting = asyncio.create_task(self._interrupt_in_time(session))
         try:
