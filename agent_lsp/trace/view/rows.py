@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from agent_lsp.messages.content import ImageUrl, InlineData, Text, Thinking
 from agent_lsp.trace.view.calls import about, arguments_of, change_of, looks_like_diff
@@ -26,6 +27,8 @@ _OPEN = {"input", "remark"}
 """Kinds of notes that a reader most likely wants to see in full."""
 _LONG_INPUT = 2000
 _NO_FIGURES = ("", "", "")
+_LABEL_WIDTH = 13.0
+"""Percent of the axis that the length of a wait takes up in words."""
 _BAD = {"failed", "timeout", "malformed", "auth", "aborted"}
 
 
@@ -45,10 +48,12 @@ class Rows:
     def axis(self) -> str:
         """The line above the rows."""
         ticks = (f'<b style="left:{at:.3f}%">{_clock(seconds)}</b>' for seconds, at in self.scale.ticks())
-        cuts = (
-            f'<em style="left:{cut.at:.3f}%" title="{duration(cut.seconds)} in which everything waited">⋯</em>'
-            for cut in self.scale.cuts()
-        )
+        cuts: list[str] = []
+        for cut, following in zip_longest(found := self.scale.cuts(), found[1:]):
+            waited = duration(cut.seconds)
+            has_room = following is None or following.at - cut.at > _LABEL_WIDTH
+            label = f"⋯ {waited}" if has_room else "⋯"
+            cuts.append(f'<em style="left:{cut.at:.3f}%" title="{waited} in which everything waited">{label}</em>')
         return f'<div class="row axis"><span></span><span class="lane">{"".join((*ticks, *cuts))}</span></div>'
 
     def _item(self, item: Item, following: Item | None) -> Iterator[str]:

@@ -13,8 +13,8 @@ _LONGEST_WAIT = 0.12
 """So much of the working time may a wait take up; what is longer is cut to that."""
 _SHORTEST_CUT_S = 0.5
 _STEPS = (1, 2, 5)
-_LABEL = 11.0
-"""Percent of the axis that a label needs; none is put where a cut would cover it."""
+_LABEL = 7.0
+"""Percent of the axis that a label needs; none is put where the label of a cut would cover it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Scale:
         shown = -100.0
         for seconds in _multiples(step, last, hidden, self._began_s):
             place = self.at(self._began_s + seconds)
-            if place - shown > 50 / wanted and not any(place < at + 1 and at < place + _LABEL for at in covered):
+            if place - shown > 50 / wanted and not any(place - _LABEL < at < place + 2 * _LABEL for at in covered):
                 yield seconds, place
                 shown = place
 
