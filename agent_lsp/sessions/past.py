@@ -9,11 +9,14 @@ from agent_lsp.errors import InvalidParams, SessionNotFound
 from agent_lsp.messages.content import ToolCall, ToolCallOutput
 from agent_lsp.messages.envelope import Message, SessionMeta
 from agent_lsp.messages.events import (
+    Abort,
     ApprovalDecision,
     CompactionBegin,
     CompactionEnd,
+    RequestBegin,
     RequestEnd,
     RunBegin,
+    SessionUpdate,
     TokenCounts,
 )
 from agent_lsp.trace.paths import DataDir
@@ -72,22 +75,47 @@ def read_committed(
             last = here if at_turn is None else at_turn - turns
             if last > here or (at_turn is not None and at_turn < 1):
                 raise InvalidParams("invalid params: atTurn", [("atTurn", f"the session has {turns + here} turns")])
-            return meta, committed(messages, last)
+            later = () if at_turn is not None else _settings_after(messages, last)
+            return meta, [*committed(messages, last), *later]
         turns += here
     raise SessionNotFound(session_id, "it has no trace")
 
 
 def committed(messages: Sequence[Message], turns: int) -> list[Message]:
-    """The messages up to the end of the so-manieth turn, and the outputs of its calls."""
+    """The messages up to the end of the so-manieth turn, and the outputs of its calls.
+
+    Without a turn: what the context begins with, a summary or a history that was brought along.
+    """
+    end = _end_of(messages, turns)
+    return [*messages[:end], *_settling(messages[end:])]
+
+
+def _end_of(messages: Sequence[Message], turns: int) -> int:
+    """The place behind the end of the so-manieth turn."""
     ends = [at for at, _ in zip(_commits(messages), range(turns), strict=False)]
-    if not ends:
-        return []
-    kept = list(messages[: ends[-1] + 1])
-    for message in messages[ends[-1] + 1 :]:
-        if not isinstance(message.payload, ToolCallOutput | ApprovalDecision):
-            break
-        kept.append(message)
-    return kept
+    if ends:
+        return ends[-1] + 1
+    return next((at for at, one in enumerate(messages) if isinstance(one.payload, RunBegin)), len(messages))
+
+
+def _settling(rest: Iterable[Message]) -> Iterator[Message]:
+    """What comes of the last turn's calls, an interrupt included; whatever else happened meanwhile is left out."""
+    for message in rest:
+        match message.payload:
+            case ToolCallOutput() | ApprovalDecision():
+                yield message
+            case Abort():
+                yield message
+                return
+            case RequestBegin() | RunBegin() | CompactionBegin():
+                return
+            case _:
+                pass
+
+
+def _settings_after(messages: Sequence[Message], turns: int) -> Iterator[Message]:
+    """What was changed in the session since then."""
+    return (one for one in messages[_end_of(messages, turns) :] if isinstance(one.payload, SessionUpdate))
 
 
 def _commits(messages: Sequence[Message]) -> Iterator[int]:
