@@ -52,16 +52,11 @@ class DiskEditor:
 
     def peek(self, path: Path) -> Snapshot | Unreadable | None:
         """The file's text, read at once."""
-        found = _look(path)
-        return _read(path) if isinstance(found, os.stat_result) else found
+        return peek(path)
 
     def stamp(self, path: Path) -> object:
         """Where the file really is, its size and when it was changed; None if there is none."""
-        try:
-            found = path.stat()
-        except (OSError, ValueError):
-            return None
-        return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+        return stamp(path)
 
     async def replace(self, changes: Sequence[Change], label: str) -> Outcome:
         """Writes every file, each atomically where that is possible. A failure takes back what was written before it.
@@ -131,6 +126,21 @@ class DiskEditor:
                 folder.rmdir()
             except OSError:
                 continue
+
+
+def peek(path: Path) -> Snapshot | Unreadable | None:
+    """The text of a file (`Editor.peek`)."""
+    found = _look(path)
+    return _read(path) if isinstance(found, os.stat_result) else found
+
+
+def stamp(path: Path) -> object:
+    """What is the same as long as a file is (`Editor.stamp`)."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _look(path: Path) -> os.stat_result | Unreadable | None:

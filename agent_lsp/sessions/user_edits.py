@@ -1,0 +1,117 @@
+"""What somebody else has changed in files that the model knows, told to it with its next input.
+
+A file is known from the moment its text was shown to the model, or the model edited it, until its context ends. The
+difference of what the model saw last and what is there now is told once. An edit of the agent moves on what the model
+saw last; what others had changed before it is kept and told all the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_lsp.messages import markers
+from agent_lsp.sessions.edits import Edits
+from agent_lsp.tools.diff import unified_diff
+from agent_lsp.tools.editor import Editor, Snapshot
+
+_MOST_FILES = 500
+_MOST_CHARACTERS = 32 * 2**20
+_LONGEST_DIFF = 4_000
+_LONGEST_BLOCK = 16_000
+_MOST_EARLIER = 20
+_HEAD = (
+    "These files are not as you last saw them: the person, or another program, has changed them."
+    " Go on from what they are now."
+)
+
+
+@dataclass(slots=True)
+class _Known:
+    """A file as the model saw it last (None: it is not there); `earlier` are changes of others before its own edits."""
+
+    path: Path
+    text: str | None
+    stamp: object = None
+    earlier: list[tuple[str | None, str | None]] = field(default_factory=list[tuple[str | None, str | None]])
+
+
+class UserEdits:
+    """The known files of one session (`tools.toolset.Shared`). `display` names a path to the model."""
+
+    def __init__(self, editor: Editor, edits: Edits, display: Callable[[Path], str]) -> None:
+        self._editor, self._edits, self._display = editor, edits, display
+        self._known: dict[str, _Known] = {}
+
+    def shown(self, path: Path, text: str) -> None:
+        """The model is going to see the text."""
+        self._put(path, _Known(path, text, self._editor.stamp(path)))
+
+    def edited(self, path: Path, before: str | None, after: str | None) -> None:
+        """The agent has made `after` of `before`."""
+        known = self._known.get(_key(path)) or _Known(path, before)
+        if known.text != before:
+            known.earlier = [*known.earlier, (known.text, before)][-_MOST_EARLIER:]
+        known.text, known.stamp = after, None
+        self._put(path, known)
+
+    def forget(self) -> None:
+        """The context has ended: the model knows of no file any more."""
+        self._known.clear()
+
+    def take_reports(self) -> Sequence[str]:
+        """One `[user_edits]` block, if anything has changed."""
+        told: list[str] = []
+        room = _LONGEST_BLOCK
+        for known in tuple(self._known.values()):
+            if words := "\n".join(self._changed(known)):
+                room -= len(words)
+                told.append(words if room > 0 else f"{self._display(known.path)} (changed too)")
+        body = "\n".join([_HEAD, *told]).replace("[/user_edits]", r"[\/user_edits]")
+        return [markers.block("user_edits", body)] if told else []
+
+    async def close(self) -> None:
+        """Lets go of the texts."""
+        self.forget()
+
+    def _changed(self, known: _Known) -> Iterator[str]:
+        """What is to be told of a file; from now on the model knows it as it is."""
+        stamp = self._editor.stamp(known.path)
+        if stamp == known.stamp and stamp is not None and not known.earlier:
+            return
+        found = self._editor.peek(known.path)
+        text = found.text if isinstance(found, Snapshot) else None
+        for before, after in self._edits.settled(known.path, text):
+            self.edited(known.path, before, after)
+        known = self._known[_key(known.path)]
+        steps = [*known.earlier, (known.text, text)]
+        known.text, known.stamp, known.earlier = text, stamp, []
+        if all(before == after for before, after in steps):
+            return
+        undone = " (an edit of yours was undone)" if self._edits.newly_undone(known.path, text) else ""
+        name = self._display(known.path)
+        yield f"{name}{undone}{' (it is gone)' if text is None else ''}"
+        for before, after in steps:
+            if before != after:
+                yield _bounded(unified_diff(name, before, after))
+
+    def _put(self, path: Path, known: _Known) -> None:
+        key = _key(path)
+        self._known.pop(key, None)
+        self._known[key] = known
+        room = _MOST_CHARACTERS
+        for count, (one, its) in enumerate(reversed(tuple(self._known.items())), 1):
+            room -= len(its.text or "") + sum(len(text or "") for pair in its.earlier for text in pair)
+            if one != key and (count > _MOST_FILES or room < 0):
+                del self._known[one]
+
+
+def _key(path: Path) -> str:
+    return os.path.realpath(path)
+
+
+def _bounded(diff: str) -> str:
+    diff = diff.rstrip("\n")
+    return diff if len(diff) <= _LONGEST_DIFF else f"{diff[:_LONGEST_DIFF]}\n[the rest of the diff is left out]"
