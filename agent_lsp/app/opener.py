@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from agent_lsp.app.accounts import Accounts
 from agent_lsp.app.models import Models
 from agent_lsp.app.workshop import Equipment, Workshop
 from agent_lsp.config.builtin import REHEARSAL
@@ -65,12 +66,14 @@ class App:
         providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
         self._models = Models(self.settings, providers, environ)
         user_file, scrub = Path(merged.user_file), key_variables(providers)
+        self._accounts = Accounts(self.data.root, self.settings)
         self._workshop = Workshop(self.data, user_file, environ, scrub, self._models.secrets, warn)
         self._workshop.configure(self.settings)
 
     def configure(self, merged: Merged) -> None:
         """Puts a configuration in force; open sessions keep theirs, keys aside. Raises InvalidSettings."""
         self.settings = validate(merged)
+        self._accounts.configure(self.settings)
         self._models.configure(self.settings, merged.values.get("providers", {}))
         self._workshop.configure(self.settings)
 
@@ -162,13 +165,15 @@ class App:
         approver = SessionApprover(Guard(grants, paths, self._workshop.command_policy), toolset, client.person)
         scratchpad = self.data.scratchpad(meta.session_id)
         pictures, goal_file = ScratchpadPictures(scratchpad), ScratchpadGoalFile(scratchpad)
+        budget = self._accounts.budget(model.name)
         session = Session(
             meta,
             Ports(self._models.llm(model), toolset, approver, trace, client.sink, pictures, goal_file),
             self._models.options(model.endpoint, spec.max_turns),
+            budget,
             thinking_level=spec.thinking_level or self.settings.thinking_level,
         )
-        return OpenSession(session, trace, toolset, grants, paths, meta, model, title=spec.title)
+        return OpenSession(session, trace, toolset, grants, paths, meta, model, budget, title=spec.title)
 
     def model(self, name: str) -> Model:
         """The model `provider/model`. Raises ModelUnavailable."""
@@ -191,6 +196,7 @@ class App:
     async def close(self) -> None:
         """Ends all commands and lets go of connections to providers."""
         await self._workshop.close()
+        await self._accounts.close()
         if self._warming:
             await asyncio.wait((self._warming,))
         if http := sys.modules.get(_HTTP):

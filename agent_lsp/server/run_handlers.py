@@ -30,6 +30,7 @@ from agent_lsp.server.run_methods import (
     UnsteerParams,
 )
 from agent_lsp.server.service import Call, Method, Observer
+from agent_lsp.sessions.budget import Allowance
 
 _TITLE_CHARS = 60
 
@@ -92,7 +93,10 @@ class RunHandlers:
         if params.model is not None:
             opened.update(SessionUpdate(model=model_name(params.model)), self._hub.opener)
         goal = Goal(params.goal.budget) if params.goal else None
-        return input, opened.session.submit(input, params.thinking_level, goal, queue=params.queue_if_busy)
+        ticket = opened.session.submit(input, params.thinking_level, goal, queue=params.queue_if_busy)
+        if params.budget:
+            opened.budget.allow(ticket.run_id, Allowance(params.budget.usd or 0, params.budget.tokens or 0))
+        return input, ticket
 
     async def _result(self, served: Served, ticket: Ticket, progress: Progress | None) -> RunAnswer:
         result: RunResult = await asyncio.shield(ticket.result)
@@ -189,8 +193,6 @@ def _refuse_what_is_not_native(params: RunParams) -> None:
     for field, name in (("expected", "expected"), ("max_retries", "maxRetries")):
         if getattr(params, field) is not None:
             raise refuse(name, "is for loop mode only")
-    if params.budget is not None:
-        raise refuse("budget", "is not supported by this server")
 
 
 def _shows_progress(connection: Connection) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,13 @@ class GoalParams(Params):
     budget: Annotated[int, Field(ge=1)] | None = None
 
 
+class BudgetParams(Params):
+    """What the run may use; tokens, those read from a cache aside. Limits of the settings hold too."""
+
+    usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    tokens: Annotated[int, Field(ge=1)] | None = None
+
+
 class RunParams(Params):
     """`agent/run`."""
 
@@ -29,7 +36,7 @@ class RunParams(Params):
     model: ModelRef | str | None = None
     work_done_token: str | int | None = None
     goal: GoalParams | None = None
-    budget: dict[str, Any] | None = None
+    budget: BudgetParams | None = None
     expected: str | None = None
     max_retries: int | None = None
 

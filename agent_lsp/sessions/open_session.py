@@ -18,6 +18,7 @@ from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.modes import ApprovalMode
 from agent_lsp.policy.paths import PathRules
 from agent_lsp.providers.endpoint import Endpoint
+from agent_lsp.sessions.budget import Budget
 from agent_lsp.tools.ask_user import Ask
 from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.history import SessionTrace
@@ -124,6 +125,7 @@ class OpenSession:
     paths: PathRules
     meta: SessionMeta
     model: Model
+    budget: Budget
     mode: Mode = "native"
     title: str | None = None
     updated_at: str = field(default_factory=timestamp)
