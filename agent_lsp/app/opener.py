@@ -11,9 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from agent_lsp.app.accounts import Accounts
 from agent_lsp.app.models import Models
-from agent_lsp.app.workshop import Equipment, Workshop
+from agent_lsp.app.outfit import Order, Outfit, outfit
+from agent_lsp.app.workshop import Crew, Workshop
 from agent_lsp.config.builtin import REHEARSAL
 from agent_lsp.config.layers import Merged
 from agent_lsp.config.sections import AgentProfile
@@ -28,6 +28,7 @@ from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.guard import Guard
 from agent_lsp.policy.modes import mode_named
 from agent_lsp.policy.rules import WorkspaceRules
+from agent_lsp.policy.visible import visible_line
 from agent_lsp.providers.keys import key_variables
 from agent_lsp.sessions.goal_file import ScratchpadGoalFile
 from agent_lsp.sessions.open_session import (
@@ -41,7 +42,8 @@ from agent_lsp.sessions.open_session import (
 )
 from agent_lsp.sessions.past import Past, read_committed, read_past
 from agent_lsp.sessions.pictures import ScratchpadPictures
-from agent_lsp.sessions.prompt import system_prompt
+from agent_lsp.sessions.plan_mode import SessionPlanMode
+from agent_lsp.tools.run_subagent import Errand, NoSubagents
 from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.memory import MemoryTrace
 from agent_lsp.trace.paths import DataDir, new_session_id
@@ -50,6 +52,7 @@ from agent_lsp.trace.writer import TraceWriter
 
 _log = logging.getLogger(__name__)
 _HTTP = "agent_lsp.providers.http"
+_PURPOSE_CHARS = 120
 
 
 class App:
@@ -66,14 +69,12 @@ class App:
         providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
         self._models = Models(self.settings, providers, environ)
         user_file, scrub = Path(merged.user_file), key_variables(providers)
-        self._accounts = Accounts(self.data.root, self.settings)
         self._workshop = Workshop(self.data, user_file, environ, scrub, self._models.secrets, warn)
         self._workshop.configure(self.settings)
 
     def configure(self, merged: Merged) -> None:
         """Puts a configuration in force; open sessions keep theirs, keys aside. Raises InvalidSettings."""
         self.settings = validate(merged)
-        self._accounts.configure(self.settings)
         self._models.configure(self.settings, merged.values.get("providers", {}))
         self._workshop.configure(self.settings)
 
@@ -88,12 +89,14 @@ class App:
             raise InvalidParams("invalid params: mode", [("mode", "the mode 'loop' is not available")])
         profile = self._profile(spec.agent)
         model = self.model(spec.model if spec.model is not None else profile.model or self._models.default())
-        equipment = self._workshop.equip(session_id, spec.workspace, client.ask)
+        outfit = self._outfit(Order(session_id, spec.workspace, model, profile.prompt), client, spec)
         if profile.tools is not None:
-            equipment.toolset.keep(profile.tools)
-        meta = self._meta(session_id, spec, model, equipment.toolset, profile)
+            outfit.equipment.toolset.keep(profile.tools)
+        meta = self._meta(session_id, spec, model, outfit)
         trace = MemoryTrace(meta) if spec.ephemeral else TraceWriter.new(self.data, meta, self._warn)
-        opened = self._plug(meta, model, trace, equipment, client, spec)
+        opened = self._plug(meta, model, trace, outfit, spec)
+        if spec.system_prompt is None:
+            opened.session.renew_prompt(outfit.equipment.instructions.prompt)
         _record_what_was_asked(opened.session, spec)
         return opened
 
@@ -134,16 +137,17 @@ class App:
             raise WorkspaceInvalid(f"{workspace}, where the session worked, is not there any more")
         settings = last_settings(messages)
         model = self.model(settings.model or f"{meta.provider}/{meta.model_id}")
-        equipment = self._workshop.equip(meta.session_id, workspace, client.ask)
-        if settings.tools is not None:
-            equipment.toolset.keep(settings.tools)
         spec = SessionSpec(
             workspace,
             approval_mode=mode_named(settings.approval_mode or ""),
             thinking_level=level_named(settings.thinking_level or ""),
             title=settings.title,
         )
-        opened = self._plug(meta, model, trace, equipment, client, spec)
+        outfit = self._outfit(Order(meta.session_id, workspace, model), client, spec)
+        if settings.tools is not None:
+            outfit.equipment.toolset.keep(settings.tools)
+        outfit.equipment.instructions.resume(messages)
+        opened = self._plug(meta, model, trace, outfit, spec)
         opened.session.replay(messages, past.call_ids if past else ())
         if past:
             opened.session.count_from(past.turns, past.usage)
@@ -154,26 +158,52 @@ class App:
         meta: SessionMeta,
         model: Model,
         trace: TraceWriter | MemoryTrace,
-        equipment: Equipment,
-        client: Client,
+        outfit: Outfit,
         spec: SessionSpec,
     ) -> OpenSession:
         """Plugs it all together."""
-        toolset, paths = equipment.toolset, equipment.paths
-        rules = None if spec.ephemeral else WorkspaceRules(self.data.root, spec.workspace)
-        grants = Grants(spec.approval_mode or self.settings.approval_mode, rules)
+        toolset, paths, client, grants = outfit.equipment.toolset, outfit.equipment.paths, outfit.client, outfit.grants
         approver = SessionApprover(Guard(grants, paths, self._workshop.command_policy), toolset, client.person)
-        scratchpad = self.data.scratchpad(meta.session_id)
+        scratchpad = outfit.equipment.scratchpad
         pictures, goal_file = ScratchpadPictures(scratchpad), ScratchpadGoalFile(scratchpad)
-        budget = self._accounts.budget(model.name)
         session = Session(
             meta,
             Ports(self._models.llm(model), toolset, approver, trace, client.sink, pictures, goal_file),
             self._models.options(model.endpoint, spec.max_turns),
-            budget,
             thinking_level=spec.thinking_level or self.settings.thinking_level,
         )
-        return OpenSession(session, trace, toolset, grants, paths, meta, model, budget, title=spec.title)
+        opened = OpenSession(session, trace, toolset, grants, paths, meta, model, title=spec.title)
+        outfit.adopt(opened)
+        return opened
+
+    def _outfit(self, order: Order, client: Client, spec: SessionSpec) -> Outfit:
+        def grants() -> Grants:
+            rules = None if spec.ephemeral else WorkspaceRules(self.data.root, spec.workspace)
+            return Grants(spec.approval_mode or self.settings.approval_mode, rules)
+
+        return outfit(self._workshop, order, client, grants, self._begin_child, self._purposes())
+
+    def _begin_child(self, child_id: str, errand: Errand, parent: OpenSession, client: Client) -> OpenSession:
+        """Makes the session of a subagent (`sessions.subagents.Begin`)."""
+        profile = self._profile(errand.profile)
+        model = self.model(errand.model or profile.model or parent.model.name)
+        level, is_kept = errand.thinking_level or parent.session.thinking_level, isinstance(parent.trace, TraceWriter)
+        spec = SessionSpec(parent.workspace, thinking_level=level, ephemeral=not is_kept)
+        outfit = self._outfit(Order(parent.session_id, spec.workspace, model, profile.prompt), client, spec)
+        if profile.tools is not None:
+            outfit.equipment.toolset.keep(profile.tools)
+        meta = self._meta(child_id, spec, model, outfit).model_copy(
+            update={"parent_id": parent.session_id, "source": "subagent"}
+        )
+        trace = TraceWriter.new(self.data, meta, self._warn) if is_kept else MemoryTrace(meta)
+        opened = self._plug(meta, model, trace, outfit, spec)
+        opened.session.renew_prompt(outfit.equipment.instructions.prompt)
+        return opened
+
+    def _purposes(self) -> dict[str, str]:
+        """The configured profiles: what each is for, as its prompt begins."""
+        prompts = {name: (profile.prompt or "").strip() for name, profile in self.settings.agents.items()}
+        return {name: visible_line(text.partition("\n")[0], _PURPOSE_CHARS) for name, text in prompts.items()}
 
     def model(self, name: str) -> Model:
         """The model `provider/model`. Raises ModelUnavailable."""
@@ -191,12 +221,12 @@ class App:
 
     def toolset(self, workspace: Path) -> Toolset:
         """The tools that a new session would have there."""
-        return self._workshop.equip(new_session_id(), workspace, None).toolset
+        crew = Crew(NoSubagents(self._purposes()), SessionPlanMode(Grants()))
+        return self._workshop.equip(new_session_id(), workspace, None, crew).toolset
 
     async def close(self) -> None:
         """Ends all commands and lets go of connections to providers."""
         await self._workshop.close()
-        await self._accounts.close()
         if self._warming:
             await asyncio.wait((self._warming,))
         if http := sys.modules.get(_HTTP):
@@ -205,16 +235,13 @@ class App:
     def _log_line(self, line: str) -> None:
         _log.warning("%s", line)
 
-    def _meta(
-        self, session_id: str, spec: SessionSpec, model: Model, toolset: Toolset, profile: AgentProfile
-    ) -> SessionMeta:
-        names = toolset.offered()
+    def _meta(self, session_id: str, spec: SessionSpec, model: Model, outfit: Outfit) -> SessionMeta:
         return SessionMeta(
             session_id=session_id,
             provider=model.endpoint.provider,
             model_id=model.endpoint.model,
             model_context_window=model.endpoint.context_window,
-            system_prompt=spec.system_prompt or system_prompt(spec.workspace, names, profile.prompt),
+            system_prompt=spec.system_prompt or outfit.equipment.instructions.prompt(),
             workspace=str(spec.workspace),
             created_at=timestamp(),
             tags=spec.tags,

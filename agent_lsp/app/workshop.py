@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_lsp.config import places
 from agent_lsp.config.settings import Settings
 from agent_lsp.policy.commands import CommandPolicy
 from agent_lsp.policy.paths import PathRules
+from agent_lsp.sessions.instructions import Instructions, Sources
+from agent_lsp.sessions.plan_mode import SessionPlanMode
+from agent_lsp.sessions.skills import FOLDER as SKILLS
+from agent_lsp.sessions.subagents import Subagents
 from agent_lsp.tools.ask_user import Ask
 from agent_lsp.tools.builtin import ToolContext, builtin_tools
 from agent_lsp.tools.disk import DiskEditor
 from agent_lsp.tools.mcp.servers import McpServers, once
 from agent_lsp.tools.mcp.servers import secrets as mcp_secrets
 from agent_lsp.tools.processes import Processes
+from agent_lsp.tools.read_image import Describe
+from agent_lsp.tools.run_subagent import NoSubagents
 from agent_lsp.tools.toolset import ToolLimits, Toolset
 from agent_lsp.tools.workspace import Workspace
 from agent_lsp.trace.paths import DataDir
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """Whoever a session works with, and what for. `hidden` are tools that are nothing for its model."""
+
+    subagents: Subagents | NoSubagents | None = None
+    plan_mode: SessionPlanMode | None = None
+    task: str | None = None
+    describe: Describe | None = None
+    hidden: frozenset[str] = field(default_factory=frozenset[str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +44,8 @@ class Equipment:
 
     toolset: Toolset
     paths: PathRules
+    instructions: Instructions
+    scratchpad: Path
 
 
 class Workshop:
@@ -42,6 +61,7 @@ class Workshop:
         warn: Callable[[str], None],
     ) -> None:
         self._data, self._user_file, self._environ, self._secrets = data, user_file, environ, secrets
+        self._user_folder = Path(places.user_file(None, environ)).parent
         self._processes, self._warn = Processes(scrub=scrub), once(warn)
 
     def configure(self, settings: Settings) -> None:
@@ -51,34 +71,40 @@ class Workshop:
             deny=settings.tools.deny_commands, read_only=settings.tools.read_only_commands
         )
 
-    def equip(self, session_id: str, root: Path, ask: Ask | None) -> Equipment:
-        """The tools of a session in the folder `root`, and the rules for its paths."""
+    def equip(self, session_id: str, root: Path, ask: Ask | None, crew: Crew) -> Equipment:
+        """The tools of a session in the folder `root`, the rules for its paths, and what it is told."""
         paths = self._paths(session_id, root)
         workspace = Workspace(root, self._data.scratchpad(session_id))
         commands = self._processes.session()
         editor = DiskEditor(workspace.scratchpad)
-        context = ToolContext(workspace, editor, commands, ask=ask, is_denied=paths.forbids)
+        instructions = Instructions(Sources(paths, self._user_folder, crew.task), lambda: toolset.offered())
+        context = ToolContext(
+            workspace, editor, commands, ask, paths.forbids, crew.subagents, crew.plan_mode, crew.describe
+        )
+        children = crew.subagents if isinstance(crew.subagents, Subagents) else None
         toolset = Toolset(
             builtin_tools(context),
             ToolLimits(self._settings.max_output_length, self._settings.timeout),
             scratchpad=workspace.scratchpad,
             secrets=(*self._secrets(), *mcp_secrets(self._mcp.values())),
             disabled=self._settings.disabled,
-            shared=(commands,),
+            shared=[one for one in (commands, children, crew.plan_mode, instructions) if one],
         )
+        toolset.hide(crew.hidden)
+        toolset.watch(instructions.touched)
         if self._mcp:
             own = self._processes.session()
             toolset.add_late(McpServers(self._mcp, own, root, offline=self._offline, say=self._warn))
-        return Equipment(toolset, paths)
+        return Equipment(toolset, paths, instructions, workspace.scratchpad)
 
     def _paths(self, session_id: str, root: Path) -> PathRules:
         # Of a file that was chosen by hand only the file itself: it may well lie in the workspace, or above it.
-        usual = Path(places.user_file(None, self._environ))
         return PathRules(
             root,
             data_dir=self._data.root,
             scratchpad=self._data.scratchpad(session_id),
-            user_config=(self._user_file, usual.parent),
+            user_config=(self._user_file, self._user_folder),
+            readable=(self._user_folder / SKILLS,),
             deny=self._settings.deny_paths,
         )
 

@@ -19,7 +19,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked. `reason` says why at all; `offers` are the rules that may be taken, narrowest first."""
+    """What a person is asked. `reason` says why at all; `offers` are the rules that may be taken, narrowest first.
+
+    `origin` are the ids of the child sessions it comes from, outer to inner; None for the session's own.
+    """
 
     call: ToolCall
     permission: Permission
@@ -27,6 +30,7 @@ class Question:
     preview: Preview | None
     offers: tuple[Offer, ...]
     reason: str
+    origin: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,14 +47,17 @@ class PathRules:
         user_config: Iterable[Path] = (),
         deny: Iterable[str] = (),
         homes: Iterable[Path] | None = None,
+        readable: Iterable[Path] = (),
     ) -> None:
         """`user_config`: the user's configuration file and folder. `deny`: globs or absolute paths, `~` allowed.
 
-        `homes` are the user's home folders (default: the environment's and the account's).
+        `homes` are the user's home folders (default: the environment's and the account's). What is below the
+        `readable` ones may be looked at as if it lay in the workspace, though their surroundings are forbidden.
         """
         self.workspace = _resolved(workspace)
         self._scratchpad = _resolved(scratchpad) if scratchpad else None
         self._homes = tuple(user_homes() if homes is None else homes)
+        self._readable = tuple(map(_resolved, readable))
         secrets = [home / name for home in self._homes for name in SECRETS]
         roots = (data_dir, *user_config, *secrets, *map(Path, SYSTEM_SECRETS))
         both = dict.fromkeys(path for root in roots for path in (_spelled(root), _resolved(root)))
@@ -80,6 +83,8 @@ class PathRules:
 
     def _standing(self, path: Path, real: Path, writes: bool) -> Standing:
         spelled = _spelled(path)
+        if not writes and self._is_readable(spelled, real):
+            return "inside"
         if self._is_forbidden(spelled) or (real != spelled and self._is_forbidden(real)):
             return "forbidden"
         if self._scratchpad and _below(real, self._scratchpad) is not None:
@@ -89,8 +94,15 @@ class PathRules:
             return "outside"
         return "guarded" if writes and (_runs_code(below) or _runs_code(_below(spelled, self.workspace))) else "inside"
 
+    def _is_readable(self, spelled: Path, real: Path) -> bool:
+        is_below = any(real.is_relative_to(root) for root in self._readable)
+        return is_below and not self._is_denied(spelled) and not self._is_denied(real)
+
+    def _is_denied(self, path: Path) -> bool:
+        return any(glob.matches(path) for glob in self._deny)
+
     def _is_forbidden(self, path: Path) -> bool:
-        if any(glob.matches(path) for glob in self._deny) or _is_own_process(path):
+        if self._is_denied(path) or _is_own_process(path):
             return True
         if self._scratchpad and _below(path, self._scratchpad) is not None:
             return False

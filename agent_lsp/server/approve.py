@@ -58,6 +58,8 @@ def approve_params(session_id: str, question: Question) -> dict[str, Any]:
             for offer in question.offers
         ],
     }
+    if question.origin:
+        params["origin"] = question.origin
     if question.preview:
         params["preview"] = _preview(question.preview)
     return params

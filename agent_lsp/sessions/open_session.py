@@ -18,8 +18,8 @@ from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.modes import ApprovalMode
 from agent_lsp.policy.paths import PathRules
 from agent_lsp.providers.endpoint import Endpoint
-from agent_lsp.sessions.budget import Budget
 from agent_lsp.tools.ask_user import Ask
+from agent_lsp.tools.read_image import useless
 from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.history import SessionTrace
 
@@ -56,11 +56,15 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A front end's side of one session: where its stream goes, who decides on its calls, who answers its questions."""
+    """A front end's side of one session: where its stream goes, who decides on its calls, who answers its questions.
+
+    `grants` are those of the parent, for a child session.
+    """
 
     sink: Sink
     person: Person
     ask: Ask
+    grants: Grants | None = None
 
 
 class Opener(Protocol):
@@ -125,7 +129,6 @@ class OpenSession:
     paths: PathRules
     meta: SessionMeta
     model: Model
-    budget: Budget
     mode: Mode = "native"
     title: str | None = None
     updated_at: str = field(default_factory=timestamp)
@@ -157,6 +160,7 @@ class OpenSession:
         if model:
             self.model = model
             opener.use(self.session, model)
+            self.toolset.hide(useless(sees=model.endpoint.vision))
         if change.approval_mode is not None:
             self.grants.set_mode(change.approval_mode)  # pyright: ignore[reportArgumentType] - checked by the front end
         if change.thinking_level is not None:

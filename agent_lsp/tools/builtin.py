@@ -13,9 +13,12 @@ from agent_lsp.tools.background import InputCommand, KillCommand
 from agent_lsp.tools.edit_file import EditFile
 from agent_lsp.tools.editor import Editor
 from agent_lsp.tools.exec_command import ExecCommand
+from agent_lsp.tools.exit_plan import ExitPlan, PlanMode
 from agent_lsp.tools.list_files import ListFiles
 from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.read_file import ReadFile
+from agent_lsp.tools.read_image import Describe, DescribeImage, ReadImage
+from agent_lsp.tools.run_subagent import InputSubagent, KillSubagent, RunSubagent, Subagents
 from agent_lsp.tools.search_text import SearchText
 from agent_lsp.tools.todo_write import TodoWrite
 from agent_lsp.tools.tool import Tool
@@ -37,11 +40,15 @@ class ToolContext:
     ask: Ask | None = None
     is_denied: Callable[[Path], bool] = _nothing
     """Paths that tools which walk must pass by."""
+    subagents: Subagents | None = None
+    plan_mode: PlanMode | None = None
+    describe: Describe | None = None
 
 
 def builtin_tools(context: ToolContext) -> tuple[Tool[Any], ...]:
-    """The built-in tools of one session."""
+    """The built-in tools of one session; without subagents or a plan mode, the tools for them are not there."""
     workspace, editor, commands = context.workspace, context.editor, context.commands
+    subagents, plan_mode = context.subagents, context.plan_mode
     return (
         ReadFile(workspace, editor),
         WriteFile(workspace, editor),
@@ -52,6 +59,10 @@ def builtin_tools(context: ToolContext) -> tuple[Tool[Any], ...]:
         ExecCommand(workspace, commands),
         InputCommand(commands),
         KillCommand(commands),
+        ReadImage(workspace),
+        DescribeImage(workspace, context.describe),
         AskUser(context.ask),
         TodoWrite(),
+        *((RunSubagent(subagents), InputSubagent(subagents), KillSubagent(subagents)) if subagents else ()),
+        *((ExitPlan(plan_mode),) if plan_mode else ()),
     )

@@ -86,12 +86,14 @@ class Toolset:
         shared: Sequence[Shared] = (),
     ) -> None:
         self._own, self._off, self._kept = tuple(tools), frozenset(disabled), None
+        self._hidden = frozenset[str]()
         self._late: LateTools | None = None
         self.renew()
         self._limits, self._scratchpad, self._shared = limits, scratchpad, shared
         self._mask = Mask(secrets)
         self._repeats = Repeats()
         self._running: set[asyncio.Task[None]] = set()
+        self._touched: Callable[[Access], None] = _nothing
 
     def add_late(self, late: LateTools) -> None:
         """Has tools join that are not there yet."""
@@ -131,6 +133,15 @@ class Toolset:
         """Leaves these of the session's tools (unknown names mean nothing) and takes the others away."""
         self._take(frozenset(names))
 
+    def hide(self, names: Iterable[str]) -> None:
+        """Takes these away whatever else is chosen, and gives back those that were hidden before."""
+        self._hidden = frozenset(names)
+        self._take(self._kept)
+
+    def watch(self, touched: Callable[[Access], None]) -> None:
+        """Has `touched` be told of each call that runs, and of what it touches."""
+        self._touched = touched
+
     def described(self) -> list[dict[str, Any]]:
         """The tools for a person: name, description, parameters, permission, source."""
         return [
@@ -151,6 +162,7 @@ class Toolset:
         if isinstance(bound, End):
             yield self._result(call, self._output(), bound, "")
             return
+        self._touched(bound.tool.access(bound.args))
         output = self._output(bound.tool.spec.max_output_length)
         running = self._start(bound, call)
         try:
@@ -217,8 +229,11 @@ class Toolset:
 
     def _take(self, kept: frozenset[str] | None) -> None:
         self._kept = kept
-        self._tools = {name: tool for name, tool in self._all.items() if kept is None or name in kept}
+        self._tools = {name: tool for name, tool in self._all.items() if self._offers(name, kept)}
         self._specs: tuple[ToolSpec, ...] | None = None
+
+    def _offers(self, name: str, kept: frozenset[str] | None) -> bool:
+        return name not in self._hidden and (kept is None or name in kept)
 
     def _bind(self, call: ToolCall) -> _Bound | End:
         tool = self._tools.get(call.name)
@@ -268,6 +283,10 @@ class Toolset:
 
     def _shown(self, text: str) -> str:
         return visible(self._mask(text))
+
+
+def _nothing(_: Access) -> None:
+    pass
 
 
 def _specs(tools: Iterable[Tool[Any]]) -> tuple[ToolSpec, ...]:
