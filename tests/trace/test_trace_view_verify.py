@@ -72,6 +72,13 @@ def test_what_no_engine_writes_is_an_error(message, tmp_path):
     assert message in errors(told, tmp_path)
 
 
+def test_after_an_abort_a_compaction_by_hand_may_come(tmp_path):
+    told = simple().say(Abort(), CompactionBegin(reason="manual", mode="summarize", context=36, turns=2))
+    told.say(Text(role="user", text="Sum up.", sender="harness")).ask().write(1, "[summary]hello[/summary]").done(0)
+
+    assert errors(told, tmp_path) == []
+
+
 def test_a_request_before_the_outputs_is_an_error(tmp_path):
     told = Teller().run(1, "go").ask().call(0, "c1", "x").decide(0, "c1").done(0, finish="tool_calls").ask()
 

@@ -21,6 +21,8 @@ from agent_lsp.messages.events import (
     CompactionEnd,
     ContextSeed,
     Event,
+    McpConnectBegin,
+    McpConnectEnd,
     RequestBegin,
     RequestEnd,
     RunBegin,
@@ -29,6 +31,9 @@ from agent_lsp.messages.events import (
     TokenUsage,
 )
 from agent_lsp.trace.reader import read_records
+
+_AFTER_ABORT = (RunBegin, CompactionBegin, SessionUpdate, ContextSeed, McpConnectBegin, McpConnectEnd)
+"""What may come next although an abort is the last message of its run."""
 
 Severity = Literal["error", "note"]
 
@@ -144,7 +149,7 @@ class _Check:
         if message.timestamp < self._stamp:
             self.note(f"earlier than the record before it ({message.timestamp} after {self._stamp})")
         self._stamp = max(self._stamp, message.timestamp)
-        if self._aborted and not isinstance(message.payload, RunBegin | SessionUpdate | CompactionBegin | ContextSeed):
+        if self._aborted and not isinstance(message.payload, _AFTER_ABORT):
             self.error("it follows an abort, which is the last of a run")
             self._aborted = False
 
@@ -196,7 +201,7 @@ class _Check:
             case CompactionBegin():
                 if self._compaction_line:
                     self.error("a compaction inside another one")
-                self._compaction_line = self.line
+                self._compaction_line, self._aborted = self.line, False
             case CompactionEnd():
                 if not self._compaction_line:
                     self.error("the end of a compaction that never began")
