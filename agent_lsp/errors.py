@@ -7,6 +7,7 @@
     │   ├── SessionBusy          a task or a compaction is running
     │   ├── SessionNotFound      no such session
     │   ├── ModelUnavailable     no such model, or no credential for it
+    │   │   └── ModelUnsettled       not as far as is known: look around, then ask again
     │   ├── WorkspaceInvalid     the workspace is missing or no directory
     │   └── LimitExceeded        a limit of the server is reached
     └── FramingError         bytes that are no JSON-RPC message     (the transport)
@@ -81,6 +82,10 @@ class ModelUnavailable(RequestRefused):
     """No such model, or no credential for it."""
 
     kind = "model_unavailable"
+
+
+class ModelUnsettled(ModelUnavailable):
+    """A model that may be there after all: the keyring, or this machine, was not asked yet (`ModelSource.look`)."""
 
 
 class WorkspaceInvalid(RequestRefused):

@@ -35,9 +35,9 @@ def build(connection: Connection) -> Service:
         await app.close()
 
     def configured(configuration: Configuration) -> None:
-        app.configure(configuration.origin)
-        for opened in hub.sessions():
-            opened.session.credential_changed()
+        if app.configure(configuration.origin):
+            for opened in hub.sessions():
+                opened.session.credential_changed()
 
     return replace(service(connection, hub, configured), close=close)
 

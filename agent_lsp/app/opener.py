@@ -67,16 +67,24 @@ class App:
         self.store = SessionStore(self.data)
         self.settings: Settings = validate(merged)
         providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
-        self._models = Models(self.settings, providers, environ)
+        self._models = Models(self.settings, providers, environ, self.data.root)
         user_file, scrub = Path(merged.user_file), key_variables(providers)
         self._workshop = Workshop(self.data, user_file, environ, scrub, self._models.secrets, warn)
         self._workshop.configure(self.settings)
 
-    def configure(self, merged: Merged) -> None:
-        """Puts a configuration in force; open sessions keep theirs, keys aside. Raises InvalidSettings."""
+    def configure(self, merged: Merged) -> bool:
+        """Puts a configuration in force; open sessions keep theirs, keys aside. Raises InvalidSettings.
+
+        Whether it says anything else of providers than the one before.
+        """
         self.settings = validate(merged)
-        self._models.configure(self.settings, merged.values.get("providers", {}))
         self._workshop.configure(self.settings)
+        return self._models.configure(self.settings, merged.values.get("providers", {}))
+
+    @property
+    def models(self) -> Models:
+        """The models there are."""
+        return self._models
 
     @property
     def gives_titles(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,6 +48,18 @@ class Equipment:
     scratchpad: Path
 
 
+@dataclass(frozen=True, slots=True)
+class _Secrets:
+    """All that must not be shown, as it is known whenever it is gone through: keys of providers may come later."""
+
+    keys: Callable[[], Iterable[str]]
+    others: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.keys()
+        yield from self.others
+
+
 class Workshop:
     """Makes the tools of sessions and the rules for their paths. One for a process: all commands are in its hands."""
 
@@ -86,7 +98,7 @@ class Workshop:
             builtin_tools(context),
             ToolLimits(self._settings.max_output_length, self._settings.timeout),
             scratchpad=workspace.scratchpad,
-            secrets=(*self._secrets(), *mcp_secrets(self._mcp.values())),
+            secrets=_Secrets(self._secrets, tuple(mcp_secrets(self._mcp.values()))),
             disabled=self._settings.disabled,
             shared=[one for one in (commands, children, crew.plan_mode, instructions) if one],
         )

@@ -41,6 +41,8 @@ class Settings(Section):
     """Whether a session is given a title by one more request."""
     offline: bool = False
     """Whether nothing but this machine is ever contacted."""
+    egress_log: bool = False
+    """Whether `egress.log` in the data directory gets a line for each request to a model: when, where to, how much."""
     allow_remote: bool = False
     """Whether `--tcp` and `--ws` may listen on other addresses than loopback."""
     allowed_origins: Names = ()

@@ -105,6 +105,7 @@ TABLE: dict[str, Shape] = {
     "thinking_level": _one_of(*THINKING_LEVELS),
     "titles": _flag,
     "offline": _flag,
+    "egress_log": _flag,
     "allow_remote": _flag,
     "allowed_origins": _texts,
     "prompts": Named(_text),

@@ -39,6 +39,7 @@ NEVER = frozenset(
         "providers",
         "mcp_servers",
         "allowed_origins",
+        "egress_log",
         "sessions",
     }
 )

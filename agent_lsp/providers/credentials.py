@@ -11,9 +11,10 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
+from agent_lsp.config.builtin import REHEARSAL
 from agent_lsp.errors import ConfigError
 from agent_lsp.providers import catalog
-from agent_lsp.providers.catalog import BUILT_IN, Providers
+from agent_lsp.providers.catalog import BUILT_IN, LOCAL, Providers
 
 SERVICE = "agent-lsp"
 WITHIN_S = 2.0
@@ -75,6 +76,19 @@ def with_kept_keys(providers: Providers, environ: Mapping[str, str], keys: Mappi
         if (name in BUILT_IN or name in providers) and not _has_own(name, providers, environ)
     }
     return {**providers, **added}
+
+
+def lacks_key(name: str, providers: Providers, environ: Mapping[str, str]) -> bool:
+    """Whether a kept key of the provider would be used: it has no other credential, and its server may want one.
+
+    A server on this machine wants one if the configuration names a variable for it.
+    """
+    if (name not in BUILT_IN and name not in providers) or _has_own(name, providers, environ):
+        return False
+    settings = providers.get(name, {})
+    is_elsewhere = not catalog.is_loopback(str(settings.get("base_url") or ""))
+    needs_none = settings.get("api") == REHEARSAL or name in LOCAL or name == REHEARSAL
+    return bool(catalog.key_names(name, settings)) or (is_elsewhere and not needs_none)
 
 
 def _has_own(name: str, providers: Providers, environ: Mapping[str, str]) -> bool:

@@ -101,6 +101,13 @@ def endpoint_for(provider: str, model: str, providers: Providers, environ: Mappi
     )
 
 
+def is_elsewhere(provider: str, providers: Providers, environ: Mapping[str, str]) -> bool:
+    """Whether requests to the provider would leave this machine; not so for one that nobody knows."""
+    settings, known = providers.get(provider, {}), KNOWN.get(provider)
+    api = settings.get("api") or (known.api if known else REHEARSAL)
+    return api != REHEARSAL and not catalog.is_loopback(_base_url(settings, known, api, environ))
+
+
 def _base_url(settings: Mapping[str, Any], known: BuiltIn | None, api: str, environ: Mapping[str, str]) -> str:
     from_env = environ.get(known.base_url_env or "") if known else None
     usual = known.other_urls.get(api, known.base_url) if known else ""

@@ -49,37 +49,39 @@ class ConfigurationHandlers:
 
     def initialized(self, _: Anything) -> None:
         """The client can be asked for its settings now."""
-        self._pull()
+        if self._can_pull():
+            self._connection.spawn(self._pull(always=False))
 
     def settings_changed(self, params: Anything) -> None:
-        """The client sends its settings, or only says that they are others."""
-        if not self._pull() and isinstance(params.settings, dict):
-            self._take(cast("dict[str, Any]", params.settings).get(SECTION))
+        """The client sends its settings, or only says that they are others: those of the files may be, too."""
+        if self._can_pull():
+            self._connection.spawn(self._pull(always=True))
+        elif isinstance(params.settings, dict):
+            self._take(cast("dict[str, Any]", params.settings).get(SECTION), always=True)
+        else:
+            self._reload()
 
     def trust_changed(self, params: TrustParams) -> None:
         """The person has trusted the workspace, or does so no more."""
         self._trusted = params.trusted
         self._reload()
 
-    def _pull(self) -> bool:
-        """Asks for the settings, if the client can be asked."""
+    def _can_pull(self) -> bool:
         workspace = self._connection.greeted.client.capabilities.get("workspace")
-        can = isinstance(workspace, dict) and cast("dict[str, Any]", workspace).get("configuration") is True
-        if can:
-            self._connection.spawn(self._ask())
-        return can
+        return isinstance(workspace, dict) and cast("dict[str, Any]", workspace).get("configuration") is True
 
-    async def _ask(self) -> None:
+    async def _pull(self, *, always: bool) -> None:
         try:
             result = await self._connection.request("workspace/configuration", {"items": [{"section": SECTION}]})
         except (PeerError, ConnectionLost):
             return
         items = cast("list[Any]", result) if isinstance(result, list) else []
-        self._take(items[0] if items else None)
+        self._take(items[0] if items else None, always=always)
 
-    def _take(self, section: Any) -> None:
+    def _take(self, section: Any, *, always: bool) -> None:
+        """The editor's section. Files are read again if it is another one, or `always`."""
         given = cast("dict[str, Any]", section) if isinstance(section, dict) else None
-        if given != self._section:
+        if always or given != self._section:
             self._section = given
             self._reload()
 

@@ -50,7 +50,7 @@ class Connection:
         self._service: Service | None = None
         self._calls: dict[tuple[type, jsonrpc.RequestId], Call] = {}
         self._spawned: set[asyncio.Task[Any]] = set()
-        self._shut = False
+        self._shut = self._held = False
 
     # --- for the application ------------------------------------------------------------------------------------------
 
@@ -77,6 +77,12 @@ class Connection:
         self._spawned.add(task)
         task.add_done_callback(self._spawned.discard)
         return task
+
+    def hold(self, held: bool) -> None:
+        """Leaves what comes where it is, or goes on with it: for a handler that has to wait before it begins."""
+        self._held = held
+        if not held:
+            self._pump()
 
     def end(self, reason: str) -> None:
         """Ends the connection, and with it the server."""
@@ -157,7 +163,7 @@ class Connection:
     # --- dispatch -----------------------------------------------------------------------------------------------------
 
     def _pump(self) -> None:
-        while self._service is not None and not self.ended.done():
+        while self._service is not None and not self._held and not self.ended.done():
             item = self.greeted.decoder.take()
             if item is None:
                 break

@@ -9,6 +9,7 @@ from agent_lsp.server.configuration import ConfigurationHandlers
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.handshake import Configuration
 from agent_lsp.server.hub import Hub
+from agent_lsp.server.model_handlers import ModelHandlers
 from agent_lsp.server.plain_commands import PlainHandlers
 from agent_lsp.server.run_handlers import RunHandlers
 from agent_lsp.server.service import Service
@@ -18,11 +19,12 @@ from agent_lsp.server.session_handlers import SessionHandlers
 def service(connection: Connection, hub: Hub, configured: Callable[[Configuration], None]) -> Service:
     """What the connection serves, on the sessions of `hub`. `configured` gets the configuration whenever it changes."""
     sessions, runs, contexts = SessionHandlers(connection, hub), RunHandlers(connection, hub), CompactHandlers(hub)
-    requests = sessions.requests() | runs.requests() | contexts.requests()
+    models = ModelHandlers(connection, hub)
+    requests = sessions.requests() | runs.requests() | contexts.requests() | models.requests()
     if connection.greeted.client.plain:
         requests |= PlainHandlers(connection, hub, requests).requests()
     return Service(
-        requests=requests,
+        requests=models.patient(requests),
         notifications=runs.notifications() | ConfigurationHandlers(connection, configured).notifications(),
         shutdown=hub.abort_all,
         close=hub.close_all,

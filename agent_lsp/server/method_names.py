@@ -22,6 +22,7 @@ METHODS: tuple[str, ...] = (
     "agent/rules/revoke",
     "agent/tools",
     "agent/models",
+    "agent/models/test",
     "agent/compact",
     "agent/compactability",
     "agent/title",

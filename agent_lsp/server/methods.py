@@ -220,6 +220,12 @@ class Rules(Result):
     rules: list[RuleInfo]
 
 
+class ModelTestParams(Params):
+    """`agent/models/test`."""
+
+    model: ModelRef | str
+
+
 class NoParams(Params):
     """Nothing."""
 

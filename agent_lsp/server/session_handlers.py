@@ -1,4 +1,4 @@
-"""The handlers of sessions and of what there is: new, list, history, update, close, rules, tools, models."""
+"""The handlers of sessions and of what there is: new, list, history, update, close, rules, tools."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from agent_lsp.server.methods import (
     ListParams,
     NamedSessionParams,
     NewParams,
-    NoParams,
     RevokeParams,
     RuleInfo,
     Rules,
@@ -51,7 +50,6 @@ class SessionHandlers:
             "agent/rules": Method(SessionParams, self.rules),
             "agent/rules/revoke": Method(RevokeParams, self.revoke),
             "agent/tools": Method(SessionParams, self.tools),
-            "agent/models": Method(NoParams, self.models),
         }
 
     def new(self, params: NewParams, call: Call) -> SessionInfo:
@@ -136,11 +134,6 @@ class SessionHandlers:
         named = params.session_id is not None or self._hub.has_current
         toolset = self._hub.get(params.session_id).session.toolset if named else opener.toolset(opener.workspace)
         return {"tools": toolset.described()}
-
-    def models(self, _params: NoParams, _: Call) -> dict[str, Any]:
-        """`agent/models`."""
-        configuration = self._connection.greeted.configuration
-        return {"models": configuration.models, "defaultModel": configuration.default_model}
 
 
 async def _done(work: Awaitable[None]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.modes import ApprovalMode
 from agent_lsp.policy.paths import PathRules
 from agent_lsp.providers.endpoint import Endpoint
+from agent_lsp.sessions.model_source import ModelSource
 from agent_lsp.tools.ask_user import Ask
 from agent_lsp.tools.read_image import useless
 from agent_lsp.tools.toolset import Toolset
@@ -99,6 +100,11 @@ class Opener(Protocol):
 
         Raises SessionNotFound, InvalidParams, ModelUnavailable or WorkspaceInvalid.
         """
+        ...
+
+    @property
+    def models(self) -> ModelSource:
+        """The models there are. Whoever gets ModelUnsettled from here has it look, and asks again."""
         ...
 
     def model(self, name: str) -> Model:

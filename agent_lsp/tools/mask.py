@@ -12,11 +12,17 @@ _SHORTEST = 4  # shorter values would black out ordinary words
 class Mask:
     """The secrets of a session."""
 
-    __slots__ = ("_pattern", "_secrets")
+    __slots__ = ("_known", "_pattern", "_secrets")
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets = sorted({one for one in secrets if len(one) >= _SHORTEST}, key=len, reverse=True)
+        self._known = frozenset(one for one in secrets if len(one) >= _SHORTEST)
+        self._secrets = sorted(self._known, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, self._secrets))) if self._secrets else None
+
+    def with_more(self, secrets: Iterable[str]) -> Mask:
+        """One that knows these secrets too: itself, if it does."""
+        more = {one for one in secrets if len(one) >= _SHORTEST}
+        return self if more <= self._known else Mask(more | self._known)
 
     def __call__(self, text: str) -> str:
         """The whole text with every secret masked."""

@@ -72,8 +72,8 @@ class _Bound:
 class Toolset:
     """The tools of one session: an `Environment` to the engine, `Proposals` to whoever decides.
 
-    `shared` is closed with the session. `disabled` tools are neither offered nor run. Tools that are `late` join when
-    the first run has waited for them, else with the next context.
+    `secrets` are gone through again with every call. `shared` is closed with the session. `disabled` tools are neither
+    offered nor run. Tools that are `late` join when the first run has waited for them, else with the next context.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Toolset:
         self._late: LateTools | None = None
         self.renew()
         self._limits, self._scratchpad, self._shared = limits, scratchpad, shared
-        self._mask = Mask(secrets)
+        self._secrets, self._known_mask = secrets, Mask(())
         self._repeats = Repeats()
         self._running: set[asyncio.Task[None]] = set()
         self._touched: Callable[[Access], None] = _nothing
@@ -226,6 +226,12 @@ class Toolset:
                 return None
 
     # --- the call ---
+
+    @property
+    def _mask(self) -> Mask:
+        """Masks every secret there is now, or was when an earlier call was made."""
+        self._known_mask = self._known_mask.with_more(self._secrets)
+        return self._known_mask
 
     def _take(self, kept: frozenset[str] | None) -> None:
         self._kept = kept

@@ -18,6 +18,7 @@ WIDENING = {
     "mcp_servers": {"m": {"command": "evil"}},
     "allowed_origins": ["http://evil"],
     "allow_remote": True,
+    "egress_log": True,
     "sessions": {"keep_days": 1},
     "approval_mode": "allow-all",
     "tools": {"web_fetch": True, "web_fetch_private": True, "read_only_commands": True, "sandbox_network": True},
