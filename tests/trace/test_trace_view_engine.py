@@ -25,25 +25,34 @@ generated = settings(deadline=None, max_examples=60, suppress_health_check=list(
 
 
 @pytest.fixture
-def trace(tmp_path):
+def traces(tmp_path):
+    """The files of a played scenario: a new one begins with each `session_meta`."""
+
     def written(scenario):
-        path = tmp_path / "t.jsonl"
-        path.write_bytes(b"".join(line + b"\n" for line in (encode(envelope(META)), *told(scenario).lines)))
-        return path
+        contexts = [[encode(envelope(META))]]
+        for line in told(scenario).lines:
+            if b'"type":"session_meta"' in line[:64]:
+                contexts.append([])
+            contexts[-1].append(line)
+        paths = [tmp_path / f"t_{number:03d}.jsonl" for number in range(1, len(contexts) + 1)]
+        for path, lines in zip(paths, contexts, strict=True):
+            path.write_bytes(b"".join(line + b"\n" for line in lines))
+        return paths
 
     return written
 
 
 @generated
 @given(scenarios())
-def test_a_trace_of_the_engine_is_sound(trace, scenario):
-    assert [one for one in verify(trace(scenario)).findings if one.severity == "error"] == []
+def test_a_trace_of_the_engine_is_sound(traces, scenario):
+    for path in traces(scenario):
+        assert [one for one in verify(path).findings if one.severity == "error"] == []
 
 
 @generated
 @given(scenarios())
-def test_a_trace_of_the_engine_can_be_looked_at(trace, scenario):
-    timeline = read_timeline([trace(scenario)])
+def test_a_trace_of_the_engine_can_be_looked_at(traces, scenario):
+    timeline = read_timeline(traces(scenario))
 
     assert render(timeline, lambda *_: 1.0)
     assert list(show(timeline, lambda *_: None))
@@ -51,5 +60,6 @@ def test_a_trace_of_the_engine_can_be_looked_at(trace, scenario):
 
 @generated
 @given(scenarios())
-def test_a_trace_of_the_engine_comes_out_again_as_it_was(trace, scenario):
-    assert asyncio.run(replay(trace(scenario))).differences == ()
+def test_a_trace_of_the_engine_comes_out_again_as_it_was(traces, scenario):
+    for path in traces(scenario):
+        assert asyncio.run(replay(path)).differences == ()

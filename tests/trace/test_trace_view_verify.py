@@ -4,6 +4,7 @@ from agent_lsp.messages.content import PartialText, Text, ToolCall
 from agent_lsp.messages.envelope import encode, envelope
 from agent_lsp.messages.events import (
     Abort,
+    CompactionBegin,
     CompactionEnd,
     ContextSeed,
     RequestBegin,
