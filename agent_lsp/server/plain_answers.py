@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
 
 from agent_lsp.engine.session import Session
 from agent_lsp.errors import SessionNotFound
+from agent_lsp.messages.events import Finish
 from agent_lsp.policy.visible import visible, visible_line
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub, Served
@@ -26,6 +28,11 @@ _ENDINGS = {
     "timeout": "The model did not answer in time",
     "malformed": "The model's answers could not be read",
     "auth": "The provider refused the credential",
+}
+_CUT: Mapping[Finish | None, str] = {
+    "length": "The answer was cut at the model's output limit:",
+    "refusal": "The model refused to answer.",
+    "content_filter": "The answer was withheld by the provider's filter.",
 }
 
 _log = logging.getLogger(__name__)
@@ -77,8 +84,8 @@ class Answers:
         return found
 
     async def _is_written(self, served: Served) -> bool:
-        """Brings the transcript up to date; an ephemeral session leaves none."""
-        if served.session.trace.path is None:
+        """Brings the transcript up to date; an ephemeral session leaves none, one that was deleted gets none back."""
+        if served.session.trace.path is None or self._hub.find(served.session.session_id) is not served:
             return False
         transcript = self._transcript(served)
         try:
@@ -103,6 +110,8 @@ def told(answer: RunAnswer) -> tuple[Literal["error", "warning", "info"], str]:
     """The kind and the text of the message for how a run has ended."""
     why = visible_line(answer.error_message) if answer.error_message else ""
     match answer.status:
+        case "completed" if answer.finish in _CUT:
+            return "warning", f"{_CUT[answer.finish]}\n{answer.text}".strip()
         case "completed":
             return "info", answer.text.strip() or "Done."
         case "aborted":

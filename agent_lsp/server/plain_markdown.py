@@ -98,7 +98,7 @@ def _of_event(event: object) -> str:
         case CompactionEnd(status=status):
             line = f"the context was compacted: {status}"
         case Abort(reason=reason):
-            line = f"aborted{f': {reason}' if reason else ''}"
+            line = f"stopped: {reason}" if reason else "stopped"
         case _:
             return ""
     return f"\n{_remark(line)}\n"

@@ -132,15 +132,26 @@ class Client:
 
 @asynccontextmanager
 async def front_end(
-    folder, monkeypatch, *, agent: dict[str, Any] | None = None, window: dict[str, Any] | None = None, **options: Any
+    folder,
+    monkeypatch,
+    *,
+    agent: dict[str, Any] | None = None,
+    window: dict[str, Any] | None = None,
+    plain: bool = False,
+    capabilities: dict[str, Any] | None = None,
+    **options: Any,
 ):
-    """A client of a whole server, and the model behind it. `agent` is what the client declares of `agent/*`."""
+    """A client of a whole server, and the model behind it.
+
+    `agent` is what the client declares of `agent/*`; a `plain` one declares nothing of it.
+    """
     model = Scripted()
     monkeypatch.setattr(models, "LazyLLM", lambda find: model)
     workspace = folder / "work"
     workspace.mkdir(exist_ok=True)
     settings = {"dataDir": str(folder / "data"), "config": str(folder / "none.toml"), "titles": False}
-    experimental = {"agent": {"protocolVersion": 1, "approve": True} if agent is None else agent}
+    declared = {"agent": {"protocolVersion": 1, "approve": True} if agent is None else agent}
+    experimental = {} if plain else {"experimental": declared}
     shaken = Handshake(configure({}, {"HOME": str(folder)}))
     initialize = {
         "jsonrpc": "2.0",
@@ -148,7 +159,7 @@ async def front_end(
         "method": "initialize",
         "params": {
             "rootUri": workspace.as_uri(),
-            "capabilities": {"experimental": experimental, "window": window or {}},
+            "capabilities": {**experimental, "window": window or {}, **(capabilities or {})},
             "initializationOptions": {"agent": {**settings, "defaultModel": "rehearsal/rehearsal", **options}},
         },
     }
