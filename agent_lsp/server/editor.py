@@ -65,12 +65,10 @@ class ClientEditor:
         document = self.documents.find(path)
         return document.uri if document else uri_of(path)
 
-    def shown(self, path: Path) -> str | None:
-        """The text of an open file as the editor shows it; None when the disk has it."""
-        document = self.documents.find(path)
-        if document is None or document.standing() == "behind":
-            return None
-        return document.text
+    def shown(self, uri: str) -> str | None:
+        """The text of an open document of any kind; None when there is none, or the disk has the newer text."""
+        document = self.documents.by_uri(uri)
+        return None if document is None or document.standing() == "behind" else document.text
 
 
 @dataclass(frozen=True, slots=True)

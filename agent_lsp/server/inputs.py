@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from agent_lsp.errors import InvalidParams
@@ -16,26 +17,43 @@ _IMAGE_DATA = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=\s]+")
 _MOST_BYTES = 1024 * 1024
 _UNIT_BYTES = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
 
+Shown = Callable[[str], str | None]
+"""The text of the document that is open under a URI, None if there is none."""
 
-def read_input(given: Input, workspace: Path, paths: PathRules, position_encoding: str) -> tuple[UserContent, ...]:
+
+def _nothing_is_open(_: str) -> None:
+    return None
+
+
+def read_input(
+    given: Input, workspace: Path, paths: PathRules, position_encoding: str, shown: Shown = _nothing_is_open
+) -> tuple[UserContent, ...]:
     """The messages of an input, one a part; empty texts are left out, so nothing may be left.
 
     Raises InvalidParams for an image that is none, and for a resource that cannot or must not be read.
     """
     if isinstance(given, str):
         return (Text(role="user", text=given),) if given else ()
-    read = [_part(part, f"input[{index}]", workspace, paths, position_encoding) for index, part in enumerate(given)]
+    resources = _Resources(workspace, paths, position_encoding, shown)
+    read = [_part(part, f"input[{index}]", resources) for index, part in enumerate(given)]
     return tuple(one for one in read if one)
 
 
-def _part(part: InputPart, field: str, workspace: Path, paths: PathRules, encoding: str) -> UserContent | None:
+def attached_files(given: Input) -> Iterator[Path]:
+    """The files that an input attaches, once it was read without an error."""
+    for part in given if isinstance(given, list) else ():
+        if isinstance(part, ResourcePart) and part.uri.startswith(("file:", "/")):
+            yield path_of(part.uri, "uri")
+
+
+def _part(part: InputPart, field: str, resources: _Resources) -> UserContent | None:
     match part:
         case TextPart():
             return Text(role="user", text=part.text) if part.text else None
         case ImagePart():
             return ImageUrl(image_url=_image(part, field))
         case ResourcePart():
-            return _resource(part, f"{field}.uri", workspace, paths, encoding)
+            return resources.read(part, f"{field}.uri")
 
 
 def _image(part: ImagePart, field: str) -> str:
@@ -47,10 +65,33 @@ def _image(part: ImagePart, field: str) -> str:
     raise _wrong(f"{field}.{name}", f"must be {what}")
 
 
-def _resource(part: ResourcePart, field: str, workspace: Path, paths: PathRules, encoding: str) -> Text:
-    path = path_of(part.uri, field)
-    if paths.forbids(path):
-        raise _wrong(field, f"{path} is off limits for the agent")
+class _Resources:
+    """Reads attached files and documents."""
+
+    def __init__(self, workspace: Path, paths: PathRules, encoding: str, shown: Shown) -> None:
+        self._workspace, self._paths, self._encoding, self._shown = workspace, paths, encoding, shown
+
+    def read(self, part: ResourcePart, field: str) -> Text:
+        """The text as the editor shows it, else as it is on the disk, below a line that names it."""
+        text = self._shown(part.uri)
+        if text is None or part.uri.startswith("file:"):
+            name, text = self._file(path_of(part.uri, field), field, text)
+        else:
+            name = part.uri
+        if part.range is None:
+            return Text(role="user", text=markers.attached_file(name, text))
+        lines = f"{name}:{part.range.start.line + 1}-{part.range.end.line + 1}"
+        return Text(role="user", text=markers.attached_file(lines, selection(text, part.range, self._encoding)))
+
+    def _file(self, path: Path, field: str, text: str | None) -> tuple[str, str]:
+        """The file as it is named to the model, and its text, unless the editor has it."""
+        if self._paths.forbids(path):
+            raise _wrong(field, f"{path} is off limits for the agent")
+        name = str(path.relative_to(self._workspace)) if path.is_relative_to(self._workspace) else str(path)
+        return name, _on_disk(path, field) if text is None else text
+
+
+def _on_disk(path: Path, field: str) -> str:
     try:
         if not path.is_file():  # to open a pipe would be to wait for its other end
             raise _wrong(field, "does not exist" if not path.exists() else "is not a file")
@@ -64,12 +105,7 @@ def _resource(part: ResourcePart, field: str, workspace: Path, paths: PathRules,
         )
     if b"\0" in data:
         raise _wrong(field, "is a binary file")
-    text = data.decode("utf-8-sig", "replace")
-    name = str(path.relative_to(workspace)) if path.is_relative_to(workspace) else str(path)
-    if part.range is None:
-        return Text(role="user", text=markers.attached_file(name, text))
-    lines = f"{name}:{part.range.start.line + 1}-{part.range.end.line + 1}"
-    return Text(role="user", text=markers.attached_file(lines, selection(text, part.range, encoding)))
+    return data.decode("utf-8-sig", "replace")
 
 
 def selection(text: str, range: Range, encoding: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +24,7 @@ def test_the_edits_make_the_one_text_of_the_other(old, new):
 @given(TEXTS | LINES, TEXTS | LINES)
 def test_the_edits_are_in_order_do_not_touch_and_cut_no_line_end(old, new):
     edits = difference(old, new)
-    assert all(a.end < b.start for a, b in zip(edits, edits[1:], strict=False))
+    assert all(a.end < b.start for a, b in pairwise(edits))
     for edit in edits:
         assert all(old[at - 1 : at + 1] != "\r\n" for at in (edit.start, edit.end) if at)
 
