@@ -171,16 +171,17 @@ class App:
     ) -> OpenSession:
         """Plugs it all together."""
         toolset, paths, client, grants = outfit.equipment.toolset, outfit.equipment.paths, outfit.client, outfit.grants
+        files = outfit.equipment.files
         approver = SessionApprover(Guard(grants, paths, self._workshop.command_policy), toolset, client.person)
         scratchpad = outfit.equipment.scratchpad
         pictures, goal_file = ScratchpadPictures(scratchpad), ScratchpadGoalFile(scratchpad)
         session = Session(
             meta,
-            Ports(self._models.llm(model), toolset, approver, trace, client.sink, pictures, goal_file),
+            Ports(self._models.llm(model), toolset, approver, trace, files.overheard(client.sink), pictures, goal_file),
             self._models.options(model.endpoint, spec.max_turns),
             thinking_level=spec.thinking_level or self.settings.thinking_level,
         )
-        opened = OpenSession(session, trace, toolset, grants, paths, meta, model, title=spec.title)
+        opened = OpenSession(session, trace, toolset, grants, paths, files, meta, model, title=spec.title)
         outfit.adopt(opened)
         return opened
 

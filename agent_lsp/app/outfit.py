@@ -57,12 +57,12 @@ def outfit(
     sees = order.model.endpoint.vision
     if client.grants is not None:
         crew = Crew(task=order.task, describe=order.describe, hidden=useless(sees=sees))
-        equipment = workshop.equip(order.scratchpad_of, order.workspace, client.ask, crew)
+        equipment = workshop.equip(order.scratchpad_of, order.workspace, client, crew)
         return Outfit(client, client.grants, equipment)
     grants = make_grants()
     subagents, plan_mode = Subagents(client, begin, profiles), SessionPlanMode(grants)
     crew = Crew(subagents, plan_mode, order.task, order.describe, useless(sees=sees))
-    equipment = workshop.equip(order.scratchpad_of, order.workspace, client.ask, crew)
+    equipment = workshop.equip(order.scratchpad_of, order.workspace, client, crew)
     return Outfit(subagents.client, grants, equipment, subagents, plan_mode)
 
 

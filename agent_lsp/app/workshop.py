@@ -10,11 +10,12 @@ from agent_lsp.config import places
 from agent_lsp.config.settings import Settings
 from agent_lsp.policy.commands import CommandPolicy
 from agent_lsp.policy.paths import PathRules
+from agent_lsp.sessions.files import SessionFiles
 from agent_lsp.sessions.instructions import Instructions, Sources
+from agent_lsp.sessions.open_session import Client
 from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.sessions.skills import FOLDER as SKILLS
 from agent_lsp.sessions.subagents import Subagents
-from agent_lsp.tools.ask_user import Ask
 from agent_lsp.tools.builtin import ToolContext, builtin_tools
 from agent_lsp.tools.disk import DiskEditor
 from agent_lsp.tools.mcp.servers import McpServers, once
@@ -46,6 +47,7 @@ class Equipment:
     paths: PathRules
     instructions: Instructions
     scratchpad: Path
+    files: SessionFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +85,24 @@ class Workshop:
             deny=settings.tools.deny_commands, read_only=settings.tools.read_only_commands
         )
 
-    def equip(self, session_id: str, root: Path, ask: Ask | None, crew: Crew) -> Equipment:
+    def equip(self, session_id: str, root: Path, client: Client | None, crew: Crew) -> Equipment:
         """The tools of a session in the folder `root`, the rules for its paths, and what it is told."""
         paths = self._paths(session_id, root)
         workspace = Workspace(root, self._data.scratchpad(session_id))
         commands = self._processes.session()
-        editor = DiskEditor(workspace.scratchpad)
+        disk, buffers = DiskEditor(workspace.scratchpad), client.buffers if client else None
+        files = SessionFiles(buffers.over(disk) if buffers else disk, workspace.display)
         instructions = Instructions(Sources(paths, self._user_folder, crew.task), lambda: toolset.offered())
         context = ToolContext(
-            workspace, editor, commands, ask, paths.forbids, crew.subagents, crew.plan_mode, crew.describe
+            workspace,
+            files.editor,
+            commands,
+            client.ask if client else None,
+            paths.forbids,
+            crew.subagents,
+            crew.plan_mode,
+            crew.describe,
+            findings=buffers.findings if buffers else None,
         )
         children = crew.subagents if isinstance(crew.subagents, Subagents) else None
         toolset = Toolset(
@@ -100,14 +111,14 @@ class Workshop:
             scratchpad=workspace.scratchpad,
             secrets=_Secrets(self._secrets, tuple(mcp_secrets(self._mcp.values()))),
             disabled=self._settings.disabled,
-            shared=[one for one in (commands, children, crew.plan_mode, instructions) if one],
+            shared=[one for one in (commands, children, crew.plan_mode, instructions, files.user_edits) if one],
         )
         toolset.hide(crew.hidden)
         toolset.watch(instructions.touched)
         if self._mcp:
             own = self._processes.session()
             toolset.add_late(McpServers(self._mcp, own, root, offline=self._offline, say=self._warn))
-        return Equipment(toolset, paths, instructions, workspace.scratchpad)
+        return Equipment(toolset, paths, instructions, workspace.scratchpad, files)
 
     def _paths(self, session_id: str, root: Path) -> PathRules:
         # Of a file that was chosen by hand only the file itself: it may well lie in the workspace, or above it.

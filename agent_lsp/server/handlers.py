@@ -7,6 +7,7 @@ from collections.abc import Callable
 from agent_lsp.server.compact_handlers import CompactHandlers
 from agent_lsp.server.configuration import ConfigurationHandlers
 from agent_lsp.server.connection import Connection
+from agent_lsp.server.edits import EditHandlers
 from agent_lsp.server.handshake import Configuration
 from agent_lsp.server.hub import Hub
 from agent_lsp.server.model_handlers import ModelHandlers
@@ -21,11 +22,14 @@ def service(connection: Connection, hub: Hub, configured: Callable[[Configuratio
     sessions, runs, contexts = SessionHandlers(connection, hub), RunHandlers(connection, hub), CompactHandlers(hub)
     models = ModelHandlers(connection, hub)
     requests = sessions.requests() | runs.requests() | contexts.requests() | models.requests()
+    requests |= EditHandlers(hub).requests()
     if connection.greeted.client.plain:
         requests |= PlainHandlers(connection, hub, requests).requests()
     return Service(
         requests=models.patient(requests),
-        notifications=runs.notifications() | ConfigurationHandlers(connection, configured).notifications(),
+        notifications=hub.editor.documents.notifications()
+        | runs.notifications()
+        | ConfigurationHandlers(connection, configured).notifications(),
         shutdown=hub.abort_all,
         close=hub.close_all,
     )

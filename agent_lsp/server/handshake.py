@@ -19,6 +19,7 @@ from agent_lsp.server.plain_capabilities import plain_capabilities
 POSITION_ENCODINGS = ("utf-8", "utf-16", "utf-32")
 _LOOKED_AT_BYTES = 4096
 _WARNING = 2  # MessageType of window/logMessage
+_INCREMENTAL = 2  # TextDocumentSyncKind
 
 
 class Configuration:
@@ -183,6 +184,7 @@ def initialize_result(client: ClientInfo, configuration: Configuration) -> dict[
     return {
         "capabilities": {
             "positionEncoding": client.position_encoding,
+            "textDocumentSync": {"openClose": True, "change": _INCREMENTAL, "save": True},
             **(plain_capabilities(client.capabilities) if client.plain else {}),
             "experimental": {
                 "agent": {

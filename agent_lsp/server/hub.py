@@ -12,6 +12,8 @@ from agent_lsp.errors import InvalidParams, LimitExceeded, SessionNotFound, Work
 from agent_lsp.server.approve import ClientPerson
 from agent_lsp.server.ask import ClientQuestions
 from agent_lsp.server.connection import Connection
+from agent_lsp.server.documents.store import Documents
+from agent_lsp.server.editor import ClientEditor
 from agent_lsp.server.methods import Input, SessionInfo
 from agent_lsp.server.plain_person import PlainPerson
 from agent_lsp.server.stream import StreamSink
@@ -44,6 +46,7 @@ class Hub:
 
     def __init__(self, connection: Connection, opener: Opener, store: SessionStore, max_sessions: int) -> None:
         self.opener = opener
+        self.editor = ClientEditor(connection, Documents(connection.greeted.client.position_encoding))
         self._connection, self._store, self._max_sessions = connection, store, max_sessions
         self._open: dict[str, Served] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -92,7 +95,7 @@ class Hub:
             if client.plain
             else ClientPerson(connection, session_id, client.can("approve"))
         )
-        opened = open_session(Client(sink, person, ClientQuestions(connection, session_id)))
+        opened = open_session(Client(sink, person, ClientQuestions(connection, session_id), self.editor))
         served = self._open[session_id] = Served(opened, sink, person)
         self._current = session_id
         return served

@@ -18,6 +18,9 @@ METHODS: tuple[str, ...] = (
     "agent/unsteer",
     "agent/abort",
     "agent/retryNow",
+    "agent/edits",
+    "agent/edits/keep",
+    "agent/edits/undo",
     "agent/rules",
     "agent/rules/revoke",
     "agent/tools",
@@ -27,5 +30,5 @@ METHODS: tuple[str, ...] = (
     "agent/compactability",
     "agent/title",
 )
-SERVER_REQUESTS: tuple[str, ...] = ("agent/approve", "agent/ask")
+SERVER_REQUESTS: tuple[str, ...] = ("agent/approve", "agent/ask", "agent/saveDocument", "agent/diagnostics")
 MODES: tuple[str, ...] = ("native",)

@@ -16,7 +16,7 @@ from agent_lsp.messages.content import Text, UserContent
 from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub, Served, refuse
-from agent_lsp.server.inputs import read_input
+from agent_lsp.server.inputs import attached_files, read_input
 from agent_lsp.server.methods import Input, SessionParams, model_name
 from agent_lsp.server.progress import Progress, new_token
 from agent_lsp.server.run_methods import (
@@ -171,7 +171,10 @@ class RunHandlers:
     def _read(self, given: Input, served: Served) -> tuple[UserContent, ...]:
         opened = served.session
         encoding = self._connection.greeted.client.position_encoding
-        return read_input(given, opened.workspace, opened.paths, encoding)
+        input = read_input(given, opened.workspace, opened.paths, encoding, self._hub.editor.shown)
+        for path in attached_files(given):
+            opened.files.attach(path)
+        return input
 
     def _progress(
         self, params: RunParams, ticket: Ticket, served: Served, input: tuple[UserContent, ...]

@@ -10,6 +10,7 @@ from typing import Any
 from agent_lsp.tools.apply_patch import ApplyPatch
 from agent_lsp.tools.ask_user import Ask, AskUser
 from agent_lsp.tools.background import InputCommand, KillCommand
+from agent_lsp.tools.diagnostics import Diagnostics, Findings
 from agent_lsp.tools.edit_file import EditFile
 from agent_lsp.tools.editor import Editor
 from agent_lsp.tools.exec_command import ExecCommand
@@ -43,12 +44,13 @@ class ToolContext:
     subagents: Subagents | None = None
     plan_mode: PlanMode | None = None
     describe: Describe | None = None
+    findings: Findings | None = None
 
 
 def builtin_tools(context: ToolContext) -> tuple[Tool[Any], ...]:
     """The built-in tools of one session; without subagents or a plan mode, the tools for them are not there."""
     workspace, editor, commands = context.workspace, context.editor, context.commands
-    subagents, plan_mode = context.subagents, context.plan_mode
+    subagents, plan_mode, findings = context.subagents, context.plan_mode, context.findings
     return (
         ReadFile(workspace, editor),
         WriteFile(workspace, editor),
@@ -56,6 +58,7 @@ def builtin_tools(context: ToolContext) -> tuple[Tool[Any], ...]:
         ApplyPatch(workspace, editor),
         ListFiles(workspace, context.is_denied),
         SearchText(workspace, editor, commands, context.is_denied),
+        *((Diagnostics(workspace, findings, context.is_denied),) if findings else ()),
         ExecCommand(workspace, commands),
         InputCommand(commands),
         KillCommand(commands),

@@ -218,10 +218,10 @@ def test_the_answer_is_what_pygls_would_say(file):
     capabilities = converter.structure(said, types.ClientCapabilities)
     builder = ServerCapabilitiesBuilder(
         capabilities,
-        features={types.TEXT_DOCUMENT_CODE_ACTION},
+        features={types.TEXT_DOCUMENT_CODE_ACTION, types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_SAVE},
         feature_options={types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(ACTION_KINDS)},
         commands=list(COMMANDS),
-        text_document_sync_kind=types.TextDocumentSyncKind.None_,
+        text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
         position_encoding=ServerCapabilitiesBuilder.choose_position_encoding(capabilities),
     )
     theirs = _switched_on(json.loads(json.dumps(converter.unstructure(builder.build()))))
