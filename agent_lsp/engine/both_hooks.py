@@ -21,7 +21,10 @@ class BothHooks(Hooks):
 
     def __init__(self, first: Hooks, second: Hooks) -> None:
         self._first, self._second = first, second
-        self.waits_for_tools = first.waits_for_tools or second.waits_for_tools
+
+    def waits_for_tools(self) -> bool:
+        """Whether either does."""
+        return self._first.waits_for_tools() or self._second.waits_for_tools()
 
     def attach(self, say: Callable[[Event], None]) -> None:
         """To both."""
@@ -48,9 +51,9 @@ class BothHooks(Hooks):
             one.add_done_callback(look)
         return both
 
-    def compression(self) -> HistoryPlan | None:
+    def compression(self, messages: Sequence[Content]) -> HistoryPlan | None:
         """The plan of either."""
-        return self._first.compression() or self._second.compression()
+        return self._first.compression(messages) or self._second.compression(messages)
 
     def setting_up(self, input: Sequence[UserContent]) -> Coroutine[Any, Any, Sequence[Text] | Stop] | None:
         """The work of either."""

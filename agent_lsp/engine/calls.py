@@ -21,8 +21,8 @@ from agent_lsp.messages.events import ApprovalDecision
 from agent_lsp.messages.partial import Segment, encodable
 
 _log = logging.getLogger(__name__)
-_DENIED_BY_USER = "Tool call denied by user."
-_DENIED_BY_POLICY = "Tool call denied by policy."
+_DENIED_BY_USER = f"{markers.DENIED}user."
+_DENIED_BY_POLICY = f"{markers.DENIED}policy."
 _BUG = ToolResult("[tool error] the tool failed inside; the server's log has the details", "failed")
 
 

@@ -69,8 +69,9 @@ class HistoryPlan:
 class Hooks:
     """The places, in the order in which a run comes by. All synchronous: a hook decides, it does not wait."""
 
-    waits_for_tools = False
-    """Whether an interrupted run ends only when its tools have ended too."""
+    def waits_for_tools(self) -> bool:
+        """Whether an interrupted run ends only when its tools have ended too."""
+        return False
 
     def attach(self, say: Callable[[Event], None]) -> None:
         """Once, before anything else: what the policy may put into the session's stream."""
@@ -82,8 +83,8 @@ class Hooks:
         """Before anything of a run is sent: what that has to wait for, within a few seconds, never an exception."""
         return None
 
-    def compression(self) -> HistoryPlan | None:
-        """Before the input of a task: a summary of the history to make first."""
+    def compression(self, messages: Sequence[Content]) -> HistoryPlan | None:
+        """Before the input of a task: a summary to make first of what the context holds."""
         return None
 
     def setting_up(self, input: Sequence[UserContent]) -> Coroutine[Any, Any, Sequence[Text] | Stop] | None:

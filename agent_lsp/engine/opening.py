@@ -27,7 +27,7 @@ async def open_task(
     Whoever gets them looks at the interrupt first: nothing begins here once it has fired.
     """
     await prepare(runtime, interrupt, run_id)
-    plan = None if interrupt.is_fired else runtime.hooks.compression()
+    plan = None if interrupt.is_fired else runtime.hooks.compression(runtime.ledger.messages())
     if plan:
         await compact("history", plan)
     begin(runtime, input)

@@ -197,7 +197,7 @@ class Tasks:
         file = self._runtime.goal_file
         task = Pursuit(self._runtime, run, ticket.goal, file) if ticket.goal and file else run
         result = self._runtime.hooks.ended(await task.drive(ticket.input))
-        if result.status == "aborted" and self._runtime.hooks.waits_for_tools:
+        if result.status == "aborted" and self._runtime.hooks.waits_for_tools():
             await run.interrupt.released(call.task for call in run.calls() if call.task)
         needs_credential = result.status == "auth"
         hint = result.error_message if needs_credential else None

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable
 
 NO_OUTPUT = "[no output]"
+DENIED = "Tool call denied by "
+"""How the output of a denied call begins; who denied it follows."""
 INTERRUPTED = "[interrupted: tool aborted by user]"
 NOT_A_SUMMARY = "[tool error] the compaction request expects a summary, not tool calls"
 GO_ON = "Go on."
