@@ -18,8 +18,12 @@ from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.modes import ApprovalMode
 from agent_lsp.policy.paths import PathRules
 from agent_lsp.providers.endpoint import Endpoint
+from agent_lsp.sessions.budget import Budget
+from agent_lsp.sessions.files import SessionFiles
 from agent_lsp.sessions.model_source import ModelSource
 from agent_lsp.tools.ask_user import Ask
+from agent_lsp.tools.diagnostics import Findings
+from agent_lsp.tools.editor import Editor
 from agent_lsp.tools.read_image import useless
 from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.history import SessionTrace
@@ -55,6 +59,19 @@ class Model:
         return f"{self.endpoint.provider}/{self.endpoint.model}"
 
 
+class Buffers(Protocol):
+    """The documents that a front end holds open."""
+
+    def over(self, disk: Editor) -> Editor:
+        """The files of one session: these documents, and what is not open on `disk`."""
+        ...
+
+    @property
+    def findings(self) -> Findings | None:
+        """What is wrong in the files, if the front end can tell."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
     """A front end's side of one session: where its stream goes, who decides on its calls, who answers its questions.
@@ -65,6 +82,7 @@ class Client:
     sink: Sink
     person: Person
     ask: Ask
+    buffers: Buffers | None = None
     grants: Grants | None = None
 
 
@@ -133,8 +151,10 @@ class OpenSession:
     toolset: Toolset
     grants: Grants
     paths: PathRules
+    files: SessionFiles
     meta: SessionMeta
     model: Model
+    budget: Budget
     mode: Mode = "native"
     title: str | None = None
     updated_at: str = field(default_factory=timestamp)
