@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_lsp.app.models import Models
 from agent_lsp.app.outfit import Order, Outfit, outfit
+from agent_lsp.app.web import describer
 from agent_lsp.app.workshop import Crew, Workshop
 from agent_lsp.config.builtin import REHEARSAL
 from agent_lsp.config.layers import Merged
@@ -43,6 +45,7 @@ from agent_lsp.sessions.open_session import (
 from agent_lsp.sessions.past import Past, read_committed, read_past
 from agent_lsp.sessions.pictures import ScratchpadPictures
 from agent_lsp.sessions.plan_mode import SessionPlanMode
+from agent_lsp.tools.read_image import Describe
 from agent_lsp.tools.run_subagent import Errand, NoSubagents
 from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.memory import MemoryTrace
@@ -190,7 +193,12 @@ class App:
             rules = None if spec.ephemeral else WorkspaceRules(self.data.root, spec.workspace)
             return Grants(spec.approval_mode or self.settings.approval_mode, rules)
 
+        order = replace(order, describe=self._describe())
         return outfit(self._workshop, order, client, grants, self._begin_child, self._purposes())
+
+    def _describe(self) -> Describe | None:
+        name = self.settings.tools.vision_model
+        return describer(lambda: self._models.llm(self.model(name))) if name else None
 
     def _begin_child(self, child_id: str, errand: Errand, parent: OpenSession, client: Client) -> OpenSession:
         """Makes the session of a subagent (`sessions.subagents.Begin`)."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_lsp.app.web import fetcher
 from agent_lsp.config import places
 from agent_lsp.config.settings import Settings
 from agent_lsp.policy.commands import CommandPolicy
@@ -24,6 +25,7 @@ from agent_lsp.tools.processes import Processes
 from agent_lsp.tools.read_image import Describe
 from agent_lsp.tools.run_subagent import NoSubagents
 from agent_lsp.tools.toolset import ToolLimits, Toolset
+from agent_lsp.tools.web_fetch import Fetch
 from agent_lsp.tools.workspace import Workspace
 from agent_lsp.trace.paths import DataDir
 
@@ -102,6 +104,7 @@ class Workshop:
             crew.subagents,
             crew.plan_mode,
             crew.describe,
+            fetch=self._fetch(),
             findings=buffers.findings if buffers else None,
         )
         children = crew.subagents if isinstance(crew.subagents, Subagents) else None
@@ -119,6 +122,10 @@ class Workshop:
             own = self._processes.session()
             toolset.add_late(McpServers(self._mcp, own, root, offline=self._offline, say=self._warn))
         return Equipment(toolset, paths, instructions, workspace.scratchpad, files)
+
+    def _fetch(self) -> Fetch | None:
+        wanted = self._settings.web_fetch and not self._offline
+        return fetcher(allow_private=self._settings.web_fetch_private) if wanted else None
 
     def _paths(self, session_id: str, root: Path) -> PathRules:
         # Of a file that was chosen by hand only the file itself: it may well lie in the workspace, or above it.

@@ -147,6 +147,8 @@ class Tools(Section):
     """`bwrap` runs every command under bubblewrap: only the workspace and the scratchpad can be written."""
     sandbox_network: bool = False
     """Whether commands in the sandbox reach the network."""
+    vision_model: ModelName | None = None
+    """Model that describes images to models which cannot see, as `provider/model`; left out: nobody does."""
     web_fetch: bool = False
     """Whether the model has the tool `web_fetch`."""
     web_fetch_private: bool = False

@@ -127,6 +127,7 @@ TABLE: dict[str, Shape] = {
         "read_only_commands": _flag,
         "sandbox": _one_of("off", "bwrap"),
         "sandbox_network": _flag,
+        "vision_model": _model,
         "web_fetch": _flag,
         "web_fetch_private": _flag,
     },

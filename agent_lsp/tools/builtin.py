@@ -23,6 +23,7 @@ from agent_lsp.tools.run_subagent import InputSubagent, KillSubagent, RunSubagen
 from agent_lsp.tools.search_text import SearchText
 from agent_lsp.tools.todo_write import TodoWrite
 from agent_lsp.tools.tool import Tool
+from agent_lsp.tools.web_fetch import Fetch, WebFetch
 from agent_lsp.tools.workspace import Workspace
 from agent_lsp.tools.write_file import WriteFile
 
@@ -44,11 +45,12 @@ class ToolContext:
     subagents: Subagents | None = None
     plan_mode: PlanMode | None = None
     describe: Describe | None = None
+    fetch: Fetch | None = None
     findings: Findings | None = None
 
 
 def builtin_tools(context: ToolContext) -> tuple[Tool[Any], ...]:
-    """The built-in tools of one session; without subagents or a plan mode, the tools for them are not there."""
+    """The built-in tools of one session; what the context does not have, there are no tools for."""
     workspace, editor, commands = context.workspace, context.editor, context.commands
     subagents, plan_mode, findings = context.subagents, context.plan_mode, context.findings
     return (
@@ -68,4 +70,5 @@ def builtin_tools(context: ToolContext) -> tuple[Tool[Any], ...]:
         TodoWrite(),
         *((RunSubagent(subagents), InputSubagent(subagents), KillSubagent(subagents)) if subagents else ()),
         *((ExitPlan(plan_mode),) if plan_mode else ()),
+        *((WebFetch(context.fetch),) if context.fetch else ()),
     )

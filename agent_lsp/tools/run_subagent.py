@@ -102,7 +102,7 @@ class RunSubagentArgs(Arguments):
 class InputSubagentArgs(Arguments):
     """Arguments of input_subagent."""
 
-    subagent_id: str = Field(min_length=1)
+    subagent_id: str = Field(min_length=1, description="As it was told when the subagent began.")
     prompt: str = Field(default="", description="More to say to it, or its next task; empty: only wait for it.")
     wait_ms: int = Field(default=_WAIT_MS, ge=0, description="How long to wait for its answer.")
 
@@ -110,7 +110,7 @@ class InputSubagentArgs(Arguments):
 class KillSubagentArgs(Arguments):
     """Arguments of kill_subagent."""
 
-    subagent_id: str = Field(min_length=1)
+    subagent_id: str = Field(min_length=1, description="As it was told when the subagent began.")
 
 
 class RunSubagent:
