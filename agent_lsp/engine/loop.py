@@ -116,7 +116,10 @@ class Run:
         if availability(self._runtime) != "ok" or not await self.interrupt.wait_all(c.settled for c in turn.calls()):
             return False
         turn.abort_reason = "aborted during compaction"
-        return await self._compact("context") == "completed"
+        if await self._compact("context") != "completed":
+            return False
+        self._runtime.show_tools()
+        return True
 
     async def _compact(self, reason: CompactionReason, plan: HistoryPlan | None = None) -> str:
         self._compaction = Compaction(self._runtime, self.interrupt, reason, plan=plan)

@@ -264,20 +264,28 @@ class Paced:
 
 @dataclass
 class Lines:
-    """A trace in memory; `sync_s` is how long the disk takes."""
+    """A trace in memory; `sync_s` is how long the disk takes, `on_append` is called with each line.
+
+    `contexts` are the places where one begins; `heads` those of the lines that say again what goes on.
+    """
 
     lines: list[bytes] = field(default_factory=list[bytes])
     synced: int = 0
     sync_s: float = 0
     contexts: list[int] = field(default_factory=lambda: [0])
+    heads: set[int] = field(default_factory=set[int])
     opening: list[bytes] | None = None
+    on_append: list[Callable[[bytes], None]] = field(default_factory=list[Callable[[bytes], None]])
 
     def append(self, line: bytes) -> None:
         if self.opening is not None:
             self.contexts.append(len(self.lines))
+            self.heads.update(range(len(self.lines), len(self.lines) + len(self.opening)))
             self.lines += self.opening
             self.opening = None
         self.lines.append(line)
+        for notice in tuple(self.on_append):
+            notice(line)
 
     def rotate(self, preamble: Sequence[bytes]) -> None:
         self.opening = list(preamble)

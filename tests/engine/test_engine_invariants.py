@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 
 from agent_lsp.engine.ports import Decision, TextDelta
 from agent_lsp.messages.content import PARTIAL_TYPES, Text
-from agent_lsp.providers.scripted import Called, Said, fail, finish, text, thinking, torn
+from agent_lsp.messages.events import CompactionEnd
+from agent_lsp.providers.scripted import Called, Said, fail, finish, text, thinking, torn, usage
 from tests.engine import scenarios as rules
 from tests.engine.harness import Rig, virtual, work
 from tests.engine.scenarios import Scenario, check_all, cut, scenarios, told
@@ -62,6 +63,24 @@ def test_the_context_rebuilt_from_the_trace_is_the_live_one(scenario):
 @given(scenarios())
 def test_each_request_extends_the_one_before(scenario):
     rules.check_each_request_extends_the_one_before(told(scenario))
+
+
+@holds
+@given(scenarios())
+def test_each_request_extends_the_one_before_byte_for_byte(scenario):
+    rules.check_each_request_extends_the_one_before_byte_for_byte(told(scenario))
+
+
+@holds
+@given(scenarios())
+def test_every_beginning_of_the_trace_can_be_gone_on_with(scenario):
+    rules.check_every_beginning_of_the_trace_can_be_gone_on_with(told(scenario))
+
+
+@holds
+@given(scenarios())
+def test_the_tools_are_told_before_the_first_request_of_each_context(scenario):
+    rules.check_the_tools_are_told_before_the_first_request_of_each_context(told(scenario))
 
 
 @holds
@@ -135,6 +154,80 @@ def test_every_rule_holds_with_a_fault_and_then_an_abort_at_every_moment():
     for moment in range(0, 80, 3):
         replies = (cut(FIRST, 7, fail("timeout", "broken")), FIRST)
         check_all(told(Scenario(**{**vars_of(RICH), "replies": replies, "abort_at_s": moment / 8})))
+
+
+# --- every point of a conversation that is compacted in all ways ---
+
+SUMMARY = (text("[summary]", "so far", "[/summary]"),)
+STRANGE = (thinking("hm"), text("let me "), Called("work", ("{}",), "a"))
+COMPACTED = Scenario(
+    replies=(
+        (Called("work", ('{"say": ["1"]}',), "a"), usage(90, 10)),
+        (text("half"), fail("timeout", "cut")),
+        STRANGE,
+        (text("[summary] [/summary]"),),
+        SUMMARY,
+        (text("on"), Called("work", ("{}",), "a")),
+        (fail("failed", "too long", context_length=True),),
+        SUMMARY,
+        (text("done"),),
+        STRANGE,
+        SUMMARY,
+        (text("more"), usage(90, 10)),
+        SUMMARY,
+    ),
+    gap_s=0.25,
+    max_retries=3,
+    max_context_length=50,
+)
+WAYS = pytest.mark.parametrize(
+    "changed",
+    [
+        {"by_hand": "summarize"},
+        {"by_hand": "discard", "max_session_turns": 1, "max_context_length": -1},
+        {"max_retries": 1, "by_hand": "summarize"},
+        {"max_retries": 0},
+        {"compaction": "discard", "by_hand": "discard"},
+        {"compaction": "off"},
+    ],
+    ids=["summarized", "by turns", "given up late", "given up", "discarded", "off"],
+)
+
+
+@WAYS
+def test_every_rule_holds_when_contexts_give_way_to_others(changed):
+    check_all(told(compacted(changed)))
+
+
+def test_the_conversation_has_every_kind_of_compaction():
+    story = told(compacted({"by_hand": "summarize"}))
+    ends = [(one.reason, one.status) for one in story.payloads if isinstance(one, CompactionEnd)]
+    assert {reason for reason, _ in ends} == {"context", "manual"} and len(story.contexts) > 3
+
+
+@WAYS
+def test_every_rule_holds_with_an_abort_at_every_line_of_a_trace_that_turns_over(changed):
+    for place in range(len(told(compacted(changed)).lines)):
+        check_all(told(compacted({**changed, "abort_at_line": place})))
+
+
+@WAYS
+def test_every_rule_holds_with_an_abort_at_every_message_around_compactions(changed):
+    for place in range(0, len(told(compacted(changed)).messages), 2):
+        check_all(told(compacted({**changed, "abort_at": place})))
+
+
+@WAYS
+def test_every_rule_holds_with_steering_at_every_line_and_none_is_lost_or_said_twice(changed):
+    for place in range(len(told(compacted(changed)).lines)):
+        story = told(compacted({**changed, "steer_at_line": place}))
+        check_all(story)
+        delivered = sum(isinstance(one, Text) and "user_steering" in one.text for one in story.payloads)
+        assert delivered == len(story.steered)
+
+
+def compacted(changed):
+    return Scenario(**{**vars_of(COMPACTED), **changed})
 
 
 def vars_of(scenario):
