@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import RootModel
@@ -40,7 +41,11 @@ def is_usable(schema: Mapping[str, Any]) -> bool:
 
 
 def parser(schema: Mapping[str, Any]) -> Callable[[str], McpArguments | str]:
-    """What makes arguments of a call's text, or a text that names each field that does not fit."""
+    """What makes arguments of a call's text, or a text that names each field that does not fit.
+
+    A schema that is none is not applied; that is found out with the first call.
+    """
+    is_schema = cache(lambda: _is_schema(schema))
 
     def parse(text: str) -> McpArguments | str:
         try:
@@ -50,7 +55,7 @@ def parser(schema: Mapping[str, Any]) -> Callable[[str], McpArguments | str]:
         if not isinstance(given, dict):
             return "- arguments: must be an object"
         lenient = _lenient(cast("dict[str, Any]", given), schema)
-        wrong = _wrong_fields(lenient, schema)
+        wrong = _wrong_fields(lenient, schema) if is_schema() else []
         return "\n".join(wrong) if wrong else McpArguments(lenient)
 
     return parse
@@ -90,7 +95,7 @@ def _read(value: Any, wanted: frozenset[str]) -> Any:
 
 
 def _wrong_fields(given: dict[str, Any], schema: Mapping[str, Any]) -> list[str]:
-    from jsonschema.exceptions import ValidationError
+    from jsonschema.exceptions import UnknownType, ValidationError
     from referencing.exceptions import Unresolvable
 
     told: list[str] = []
@@ -100,9 +105,19 @@ def _wrong_fields(given: dict[str, Any], schema: Mapping[str, Any]) -> list[str]
             told.append(f"- {_place(error)}: {_short(error.message)}")
             if len(told) == _MOST_ERRORS:
                 break
-    except (_TooMuch, RecursionError, Unresolvable, TypeError, ValueError, AttributeError, KeyError):
-        return told  # the schema is broken: its server will say what it thinks of the arguments
+    except (_TooMuch, RecursionError, Unresolvable, UnknownType):
+        return told  # the server will say what it thinks of the arguments
     return told
+
+
+def _is_schema(schema: Mapping[str, Any]) -> bool:
+    from jsonschema import Draft202012Validator, SchemaError
+
+    try:
+        Draft202012Validator.check_schema(schema)  # pyright: ignore[reportUnknownMemberType]
+    except (SchemaError, RecursionError):
+        return False
+    return True
 
 
 def _place(error: Any) -> str:

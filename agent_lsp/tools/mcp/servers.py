@@ -62,7 +62,7 @@ class McpServers:
         if self._is_closed:
             return None
         if self._ready is not None:
-            self._scope.spawn(self._look_again())
+            self._scope.spawn(self.look_again())
             return None if self._ready.done() else self._ready
         loop = asyncio.get_running_loop()
         self._ready = loop.create_future()
@@ -103,7 +103,8 @@ class McpServers:
             if one.error:
                 self._say(f"the MCP server {one.server} is left out: {one.error}")
 
-    async def _look_again(self) -> None:
+    async def look_again(self) -> None:
+        """Has servers that have said that their tools are others now list them again."""
         await asyncio.gather(*(server.look_again() for server in self._servers))
 
 

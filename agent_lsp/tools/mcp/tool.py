@@ -27,7 +27,7 @@ class McpTool:
         self._server, self._remote = server, remote
         self.spec = Spec(
             name=name,
-            description=_bounded(remote.description) or f"{remote.name} of the MCP server {server.name}",
+            description=_bounded(remote.description or f"{remote.name} of the MCP server {server.name}"),
             args=McpArguments,
             permission="r" if remote.only_reads else "rw",
             parameters=dict(remote.schema),

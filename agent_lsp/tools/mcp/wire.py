@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _OURS = types.Implementation(name="agent-lsp", version="1")
 _MOST_PAGES, _MOST_TOOLS, _MOST_RESOURCES = 20, 256, 200
+_MOST_NAMED = 3
 _MOST_BYTES = 16 * 2**20
 _CONNECT_S, _SILENT_S = 10.0, 300.0
 _SESSION_GONE = "Session terminated"
@@ -153,7 +154,9 @@ async def _tried(request: Awaitable[V]) -> V | Failure:
     except MCPError as error:
         return Failure(error.message, is_lost=error.code == types.CONNECTION_CLOSED or error.message == _SESSION_GONE)
     except ValidationError as error:
-        return Failure(f"the server's answer is not what the protocol says: {error.error_count()} fields do not fit")
+        found = error.errors(include_url=False, include_context=False, include_input=False)[:_MOST_NAMED]
+        places = (".".join(str(part) for part in one["loc"]) for one in found)
+        return Failure(f"the server's answer is not what the protocol says: {', '.join(places)}")
 
 
 # --- over HTTP ---
