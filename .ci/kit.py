@@ -29,11 +29,17 @@ class OpenCases:
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Called by pytest once it has collected."""
-        named = {item: f"{item.path.stem}::{item.originalname}" for item in items if isinstance(item, pytest.Function)}
-        if unknown := self._names - set(named.values()):
+        named = {item: _names(item) for item in items}
+        if unknown := self._names.difference(*named.values()):
             raise pytest.UsageError(f"kit-deselect names no test: {', '.join(sorted(unknown))}")
-        config.hook.pytest_deselected(items=[item for item in items if named.get(item) in self._names])
-        items[:] = [item for item in items if named.get(item) not in self._names]
+        config.hook.pytest_deselected(items=[item for item in items if named[item] & self._names])
+        items[:] = [item for item in items if not named[item] & self._names]
+
+
+def _names(item: pytest.Item) -> set[str]:
+    """What a line may call the test: with its parameters one case, without them all of its cases."""
+    names = {item.name, item.originalname} if isinstance(item, pytest.Function) else {item.name}
+    return {f"{item.path.stem}::{name}" for name in names}
 
 
 def main(kit: Path) -> int:
