@@ -41,6 +41,7 @@ NEVER = frozenset(
         "allowed_origins",
         "egress_log",
         "sessions",
+        "tools.vision_model",
     }
 )
 """Never counts: credentials, addresses, programs to start, and where things are kept."""
