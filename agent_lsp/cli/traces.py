@@ -90,9 +90,10 @@ def _replay(given: argparse.Namespace) -> int:
     from agent_lsp.trace.view.replay import replay
 
     came_out = True
-    for path in _files(given):
+    files = _files(given)
+    for place, path in enumerate(files):
         with _reading():
-            done = asyncio.run(replay(path))
+            done = asyncio.run(replay(path, files[:place]))
         came_out = came_out and not done.differences
         said = plural(len(done.differences), "difference") if done.differences else "as recorded"
         skipped = f", {plural(done.skipped, 'task')} of a goal or a loop left out" if done.skipped else ""

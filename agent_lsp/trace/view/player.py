@@ -24,7 +24,7 @@ from agent_lsp.engine.ports import (
 )
 from agent_lsp.engine.session import Session
 from agent_lsp.messages import markers
-from agent_lsp.messages.content import PARTIAL_TYPES, ToolCall
+from agent_lsp.messages.content import PARTIAL_TYPES, Text, ToolCall
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, envelope
 from agent_lsp.messages.events import CompactionBegin, Event, RequestBegin, TokenCounts, TokenUsage, ToolSpec
 from agent_lsp.trace.view.recorded import Payload, Task
@@ -33,6 +33,8 @@ from agent_lsp.trace.view.script import Script, result_of
 STANDSTILL_S = 2.0
 """Nothing takes time in a replay: when nothing has happened for so long, nothing will."""
 _BREATHS = 25
+_LOST = Text(role="user", text="…")
+"""Stands for words that nobody knows any more."""
 _NOT_COMPARED = {"run_begin": ("run_id",), "token_usage": ("context_window", "compaction_at")}
 
 
@@ -43,6 +45,16 @@ class Difference:
     line: int
     recorded: str | None
     replayed: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What there was before a task: the messages of its file, and what earlier files have used up."""
+
+    meta: SessionMeta
+    messages: Sequence[Message]
+    call_ids: Sequence[str]
+    used: TokenCounts
 
 
 class Player:
@@ -57,13 +69,13 @@ class Player:
         self._interrupt = task.interrupt()
         self._session: Session | None = None
 
-    async def play(self, meta: SessionMeta, before: Sequence[Message], used: TokenCounts) -> Difference | None:
+    async def play(self, before: Before) -> Difference | None:
         """Plays the task; the first difference, if there is one."""
         ports = Ports(llm=self, environment=self, approver=self, trace=self, sink=self)
-        session = self._session = Session(meta, ports, self._task.options(meta.model_context_window))
-        session.replay(before)
-        if not any(isinstance(one.payload, TokenUsage) for one in before):
-            session.count_from(session.turns, used)
+        session = self._session = Session(before.meta, ports, self._task.options(before.meta.model_context_window))
+        session.replay(before.messages, before.call_ids)
+        if not any(isinstance(one.payload, TokenUsage) for one in before.messages):
+            session.count_from(session.turns, before.used)
         running = self._start(session)
         interrupting = asyncio.create_task(self._interrupt_in_time(session))
         try:
@@ -147,9 +159,15 @@ class Player:
         self._moved.set()
         if self._interrupt and self._interrupt[0] == self.place and not self._task.is_cut_short(self.place):
             self._interrupt_now(self._session)
+        self._steer(self._session, recorded)
+
+    def _steer(self, session: Session, recorded: Payload) -> None:
+        """Queues what was said while the record's request or compaction went on."""
         if isinstance(recorded, RequestBegin):
             for entry in self._task.steering(self.place - 1):
-                self._session.steer(entry)
+                session.steer(entry)
+        elif isinstance(recorded, CompactionBegin) and self._task.lost_steering(self.place - 1):
+            session.steer([_LOST])
 
     def rotate(self, preamble: Sequence[bytes]) -> None:
         """What follows is in another file."""

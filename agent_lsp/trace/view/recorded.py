@@ -96,6 +96,15 @@ class Task:
                 entries.append([one])
         return entries
 
+    def lost_steering(self, place: int) -> bool:
+        """Whether steering that came in the compaction at that place is in no trace, because an interrupt ended both.
+
+        Only then does an interrupted compaction end a run that had nothing else to go on with.
+        """
+        end, last = self.records[-2:] if len(self.records) > 1 else (None, None)
+        ended_both = isinstance(end, CompactionEnd) and end.status == "aborted" and isinstance(last, Abort)
+        return ended_both and not any(_calls_of_last(self.records[:place]))
+
     def interrupt(self) -> tuple[int, str | None] | None:
         """The place at which somebody interrupted it, and the reason that was told."""
         for place, one in enumerate(self.records):
@@ -114,7 +123,7 @@ class Task:
         return begun or (isinstance(one, ToolCallOutput) and one.output != markers.INTERRUPTED)
 
     def options(self, context_window: int | None) -> EngineOptions:
-        """The settings that it must have had."""
+        """The settings that it must have had; where it has no compaction, none was to be, whatever was due."""
         begun = [one for one in self.records if isinstance(one, CompactionBegin)]
         due = [one.compaction_at for one in self.records if isinstance(one, TokenUsage) and one.compaction_at]
         prompt = EngineOptions().compaction_prompt
@@ -126,7 +135,7 @@ class Task:
             max_retries=self._max_retries(),
             retry_base_ms=0,
             context_window=context_window,
-            compaction_mode="discard" if any(one.mode == "discard" for one in begun) else "summarize",
+            compaction_mode=begun[0].mode if begun else "off",
             compaction_prompt=prompt,
             max_context_length=due[0] if due else 0,
             max_session_turns=next((one.turns for one in begun if one.reason == "turns"), -1),

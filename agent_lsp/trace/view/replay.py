@@ -6,13 +6,14 @@ the context that the records before it lead to, so that one difference does not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from agent_lsp.engine.call_ids import CallIds
 from agent_lsp.errors import AgentError
+from agent_lsp.messages.content import ToolCall
 from agent_lsp.messages.envelope import Message, SessionMeta
 from agent_lsp.messages.events import (
     CompactionBegin,
@@ -29,7 +30,7 @@ from agent_lsp.messages.events import (
     ToolSpec,
 )
 from agent_lsp.trace.reader import read_records
-from agent_lsp.trace.view.player import Difference, Player
+from agent_lsp.trace.view.player import Before, Difference, Player
 from agent_lsp.trace.view.recorded import Task
 from agent_lsp.trace.view.script import script_of
 
@@ -53,13 +54,19 @@ class Replayed:
     skipped: int = 0
 
 
-async def replay(path: Path) -> Replayed:
-    """Runs the tasks of one trace file again. OSError when it cannot be read, AgentError when it is no trace."""
+async def replay(path: Path, earlier: Sequence[Path] = ()) -> Replayed:
+    """Runs the tasks of one trace file again; `earlier` are the session's files before it, whose call ids are taken.
+
+    OSError when one cannot be read, AgentError when the file is no trace.
+    """
     messages = [(record.number, record.message) for record in read_records(path) if record.message is not None]
     meta = messages[0][1].payload if messages else None
     if not isinstance(meta, SessionMeta):
         raise AgentError(f"{path.name} does not begin with a session_meta")
     ids, tools = CallIds(), tuple[ToolSpec, ...]()
+    taken = [one for file in earlier for one in _call_ids(file)]
+    for id in taken:
+        ids.note(id)
     differences: list[Difference] = []
     tasks, records, skipped = 0, 0, 0
     for start, task in _tasks(messages):
@@ -71,7 +78,7 @@ async def replay(path: Path) -> Replayed:
             skipped += 1
             continue
         player = Player(task, script, task.tools(tools))
-        difference = await player.play(meta, before, _used_before(messages))
+        difference = await player.play(Before(meta, before, taken, _used_before(messages)))
         differences += [difference] if difference else []
         tasks, records = tasks + 1, records + player.place
     return Replayed(path, tasks, records, tuple(differences), skipped)
@@ -87,6 +94,12 @@ def _tasks(messages: Sequence[tuple[int, Message]]) -> list[tuple[int, Task]]:
         lines = tuple(line for line, _ in kept)
         tasks.append((start, Task(records, lines, is_last=end == len(messages))))  # pyright: ignore[reportArgumentType] - a trace holds no fragments
     return tasks
+
+
+def _call_ids(path: Path) -> Iterator[str]:
+    for record in read_records(path):
+        if record.message is not None and isinstance(call := record.message.payload, ToolCall):
+            yield call.tool_call_id
 
 
 def _begins_task(payload: object) -> bool:

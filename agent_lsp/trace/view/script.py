@@ -28,6 +28,7 @@ from agent_lsp.messages.events import (
     Abort,
     ApprovalDecision,
     CompactionBegin,
+    CompactionEnd,
     RequestBegin,
     RequestEnd,
     RunBegin,
@@ -124,7 +125,10 @@ def _outcome(records: Sequence[Payload], place: int, end: RequestEnd, usage: Tok
     if end.status == "completed":
         return Outcome("completed", usage=usage.request if usage else None, finish=end.finish)
     if end.retry_in_ms is not None:
-        return Outcome(end.status, end.error_message, retry_after_ms=end.retry_in_ms)
+        is_shortened = end.retry_in_ms == 0 and _is_compacting(records[:place])
+        return Outcome(
+            end.status, end.error_message, context_length=is_shortened, retry_after_ms=end.retry_in_ms or None
+        )
     following = records[place + 1] if place + 1 < len(records) else None
     reason = next((one.reason or "" for one in records[place:] if isinstance(one, Abort)), "")
     asked, given_up = _ASKED_TO_WAIT.match(reason), GIVEN_UP.match(reason)
@@ -136,6 +140,12 @@ def _outcome(records: Sequence[Payload], place: int, end: RequestEnd, usage: Tok
         context_length=isinstance(following, CompactionBegin),
         retry_after_ms=int(asked[1]) * 1000 if asked else None,
     )
+
+
+def _is_compacting(records: Sequence[Payload]) -> bool:
+    """Whether a compaction is on behind these records: its request, refused as too long, is made again at once."""
+    latest = next((one for one in reversed(records) if isinstance(one, CompactionBegin | CompactionEnd)), None)
+    return isinstance(latest, CompactionBegin)
 
 
 def _decision(records: Sequence[Payload], made: ApprovalDecision) -> Decision:
