@@ -242,8 +242,9 @@ class Ledger:
         self._kept = self.messages()[-event.kept :] if event.kept else []
         if self._attempts:
             note = carry_over.retried(self._attempts)
-            self._held = [*self._pending, *([note] if note else [])]
-            self._pending, self._attempts = [], []
+            outputs = [one for one in self._pending if isinstance(one, ToolCallOutput)]  # their calls are committed
+            self._held = [*(one for one in self._pending if one not in outputs), *([note] if note else [])]
+            self._pending, self._attempts = outputs, []
         self.compacting, self._summary = event, ""
 
     def _compaction_ended(self, status: str) -> None:

@@ -373,6 +373,16 @@ async def test_a_refusal_whose_compaction_fails_carries_its_input_over():
 
 
 @virtual
+async def test_carried_over_outputs_of_a_refused_request_stay_with_their_calls():
+    async with Rig(options=settings(max_retries=0)) as rig:
+        rig.llm.script([work("a", out="found")], [fail("timeout")], [TOO_LONG], SUMMARY, [text("two")])
+        await rig.run("a")
+        assert (await rig.run("b")).text == "two"
+        assert rig.sent(3) == [("user", "a"), ("call", "a"), ("output", "a", "found"), ("user", PROMPT)]
+        assert rig.sent(4) == [CARRIED, ("user", "b")]
+
+
+@virtual
 async def test_a_call_of_the_refused_request_is_waited_for_before_the_compaction():
     async with Rig(options=settings(), gap_s=0.1) as rig:
         rig.llm.script([text("one")], [work("a", then=5, out="late"), TOO_LONG], SUMMARY, [text("two")])
