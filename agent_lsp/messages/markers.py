@@ -46,6 +46,11 @@ def attached_file(path: str, text: str) -> str:
     return f"[attached file: {path}]\n{text}"
 
 
+def attached_resource(uri: str, server: str) -> str:
+    """A resource of a server of tools, which a tool of that server reads."""
+    return f"[attached resource: {uri} of the MCP server {server}]"
+
+
 def output_limit(tools: Iterable[str]) -> str:
     """Tells the model that its calls of `tools` were cut at the output limit and not run."""
     names = ", ".join(tools)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 from agent_lsp.errors import InvalidParams
 from agent_lsp.messages import markers
@@ -15,6 +16,7 @@ from agent_lsp.server.uris import path_of
 
 _IMAGE_DATA = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=\s]+")
 _MOST_BYTES = 1024 * 1024
+_OF_SERVER = "mcp://"
 _UNIT_BYTES = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
 
 Shown = Callable[[str], str | None]
@@ -26,7 +28,12 @@ def _nothing_is_open(_: str) -> None:
 
 
 def read_input(
-    given: Input, workspace: Path, paths: PathRules, position_encoding: str, shown: Shown = _nothing_is_open
+    given: Input,
+    workspace: Path,
+    paths: PathRules,
+    position_encoding: str,
+    shown: Shown = _nothing_is_open,
+    mcp_servers: Container[str] = (),
 ) -> tuple[UserContent, ...]:
     """The messages of an input, one a part; empty texts are left out, so nothing may be left.
 
@@ -35,7 +42,12 @@ def read_input(
     if isinstance(given, str):
         return (Text(role="user", text=given),) if given else ()
     resources = _Resources(workspace, paths, position_encoding, shown)
-    read = [_part(part, f"input[{index}]", resources) for index, part in enumerate(given)]
+    read = [
+        _of_server(part.uri, f"input[{index}].uri", mcp_servers)
+        if isinstance(part, ResourcePart) and part.uri.startswith(_OF_SERVER)
+        else _part(part, f"input[{index}]", resources)
+        for index, part in enumerate(given)
+    ]
     return tuple(one for one in read if one)
 
 
@@ -54,6 +66,16 @@ def _part(part: InputPart, field: str, resources: _Resources) -> UserContent | N
             return ImageUrl(image_url=_image(part, field))
         case ResourcePart():
             return resources.read(part, f"{field}.uri")
+
+
+def _of_server(uri: str, field: str, servers: Container[str]) -> Text:
+    """`mcp://SERVER/URI`, each percent-encoded: named to the model, which has a tool of the server to read it with."""
+    server, _, resource = uri.removeprefix(_OF_SERVER).partition("/")
+    if unquote(server) not in servers:
+        raise _wrong(field, f"names no MCP server of the session: {server}")
+    if not resource:
+        raise _wrong(field, "names no resource of the server")
+    return Text(role="user", text=markers.attached_resource(unquote(resource), unquote(server)))
 
 
 def _image(part: ImagePart, field: str) -> str:

@@ -11,13 +11,14 @@ from agent_lsp.messages.content import Text
 from agent_lsp.messages.envelope import Message
 from agent_lsp.policy.access import Access
 from agent_lsp.policy.paths import PathRules
-from agent_lsp.sessions import skills
+from agent_lsp.sessions import skills, slash
 from agent_lsp.sessions.agents_md import NestedInstructions
 from agent_lsp.sessions.documents import read_text
 from agent_lsp.sessions.environment import surroundings
 from agent_lsp.sessions.prompt import PARTS, Facts, system_prompt
 from agent_lsp.sessions.prompt.skills import listing
-from agent_lsp.tools.toolset import Shared
+from agent_lsp.sessions.slash import SlashCommand, find_commands
+from agent_lsp.tools.shared import Shared
 
 PROJECT_FOLDER = ".agent-lsp"
 _OVERRIDES = "prompt"
@@ -31,7 +32,7 @@ class Sources:
     user_folder: Path
     task: str | None = None
 
-    def folders(self, name: str) -> tuple[Path, ...]:
+    def folders(self, name: str) -> tuple[Path, Path]:
         """The project's folder of that name, then the user's, whose contents count more."""
         return self.paths.workspace / PROJECT_FOLDER / name, self.user_folder / name
 
@@ -61,6 +62,10 @@ class Instructions:
                 self._overrides(),
             )
         )
+
+    def commands(self) -> dict[str, SlashCommand]:
+        """The slash commands there are now."""
+        return find_commands(*self._sources.folders(slash.FOLDER), self._may_read)
 
     def resume(self, messages: Iterable[Message]) -> None:
         """Goes on in a context of which these messages were heard; its prompt stays as it was."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.modes import ApprovalMode
 from agent_lsp.tools import exit_plan
-from agent_lsp.tools.toolset import Shared
+from agent_lsp.tools.shared import Shared
 
 _ON = (
     "[plan mode is on: look and think, but change nothing; edits and commands are refused. When you know how, call"

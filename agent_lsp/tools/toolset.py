@@ -8,7 +8,7 @@ import traceback
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -22,6 +22,7 @@ from agent_lsp.tools.mask import Mask
 from agent_lsp.tools.output import Output
 from agent_lsp.tools.repeats import Repeats
 from agent_lsp.tools.running import RunningTool
+from agent_lsp.tools.shared import LateTools, Shared
 from agent_lsp.tools.tool import CURRENT_CALL, End, Tool
 
 _log = logging.getLogger(__name__)
@@ -35,30 +36,6 @@ class ToolLimits:
 
     max_output_length: int = 16_000
     timeout_s: float = 120.0
-
-
-class Shared(Protocol):
-    """Something that the tools of a session share and that ends with it, within 4 s."""
-
-    def take_reports(self) -> Sequence[str]:
-        """What the model has not heard yet of what goes on in it, a line each."""
-        ...
-
-    async def close(self) -> None:
-        """Ends it."""
-        ...
-
-
-class LateTools(Shared, Protocol):
-    """Tools that somebody else has and that may come late, change or go."""
-
-    def prepare(self, announce: Callable[[Event], None]) -> asyncio.Future[None] | None:
-        """Starts to get them, or looks again: as `Environment.prepare`."""
-        ...
-
-    def tools(self) -> Sequence[Tool[Any]]:
-        """Those that are there now."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +76,10 @@ class Toolset:
         """Has tools join that are not there yet."""
         self._late = late
         self._shared = (*self._shared, late)
+
+    def outside(self) -> tuple[str, ...]:
+        """The servers that the late tools come from."""
+        return self._late.owners() if self._late else ()
 
     # --- Environment ---
 

@@ -35,7 +35,7 @@ def read(work, tmp_path):
     paths = PathRules(work, data_dir=tmp_path / "data", deny=["*.secret"], homes=[tmp_path / "home"])
 
     def read(*parts, encoding="utf-16"):
-        return read_input(list(parts), work, paths, encoding)
+        return read_input(list(parts), work, paths, encoding, mcp_servers=("files", "two words"))
 
     return read
 
@@ -204,3 +204,17 @@ def test_a_plain_path_is_taken_as_it_is():
     assert path_of("/a/%20b", "workspace") == Path("/a/%20b")
     assert path_of("file:///a/%20b", "workspace") == Path("/a/ b")
     assert path_of("file://localhost/a", "workspace") == Path("/a")
+
+
+def test_a_resource_of_a_server_is_named_for_the_model_to_read(read):
+    plain = ResourcePart(type="resource", uri="mcp://files/note%3A%2F%2Fone")
+    spaced = ResourcePart(type="resource", uri="mcp://two%20words/note://one")
+    assert [text.text for text in read(plain, spaced)] == [
+        "[attached resource: note://one of the MCP server files]",
+        "[attached resource: note://one of the MCP server two words]",
+    ]
+
+
+@pytest.mark.parametrize("uri", ["mcp://other/x", "mcp://files", "mcp://files/", "mcp://"])
+def test_a_resource_of_no_server_is_refused(read, uri):
+    assert wrong_field(read, ResourcePart(type="resource", uri=uri))[0] == "input[1].uri"

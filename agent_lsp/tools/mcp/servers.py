@@ -21,7 +21,7 @@ from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.tool import Tool
 
 if TYPE_CHECKING:
-    from agent_lsp.tools.toolset import LateTools
+    from agent_lsp.tools.shared import LateTools
 
 WAIT_S = 2.0
 """So long the first request of a session waits for servers; those that need longer join with its next context."""
@@ -74,6 +74,10 @@ class McpServers:
     def tools(self) -> Sequence[Tool[Any]]:
         """The tools of the servers that have answered, in the order of the configuration."""
         return [tool for server in self._servers for tool in _tools(server)]
+
+    def owners(self) -> tuple[str, ...]:
+        """The names of the servers."""
+        return tuple(one.name for one in self._servers)
 
     def take_reports(self) -> Sequence[str]:
         """Nothing: a server that has ended says so when it is called."""
