@@ -44,6 +44,7 @@ class Outfit:
 
     def adopt(self, opened: OpenSession) -> None:
         """The session that wears it is there now."""
+        opened.commands = self.equipment.instructions.commands
         if self.subagents:
             self.subagents.adopt(opened)
         if self.plan_mode:

@@ -66,7 +66,7 @@ class RunHandlers:
 
     def run(self, params: RunParams, call: Call) -> Awaitable[RunAnswer]:
         """`agent/run`: takes its place before it returns; the result comes when the task has ended."""
-        check_retries(params)
+        _refuse_what_is_not_native(params)
         if not params.input:
             raise refuse("input", "must not be empty")
         is_first = params.session_id is None and not self._hub.has_current
@@ -88,7 +88,6 @@ class RunHandlers:
 
     def _submit(self, params: RunParams, served: Served) -> tuple[tuple[UserContent, ...], Ticket]:
         opened = served.session
-        refuse_what_is_not_for(opened.mode, params)
         input = self._read(params.input, served)
         if not input:
             raise refuse("input", "must not be empty")
@@ -173,8 +172,7 @@ class RunHandlers:
     def _read(self, given: Input, served: Served) -> tuple[UserContent, ...]:
         opened = served.session
         encoding = self._connection.greeted.client.position_encoding
-        shown, servers = self._hub.editor.shown, opened.toolset.outside()
-        input = read_input(given, opened.workspace, opened.paths, encoding, shown, servers)
+        input = read_input(given, opened.workspace, opened.paths, encoding, self._hub.editor.shown)
         for path in attached_files(given):
             opened.files.attach(path)
         return expand(input, opened.commands)
@@ -193,6 +191,12 @@ class RunHandlers:
         else:
             progress.begin()
         return progress
+
+
+def _refuse_what_is_not_native(params: RunParams) -> None:
+    for field, name in (("expected", "expected"), ("max_retries", "maxRetries")):
+        if getattr(params, field) is not None:
+            raise refuse(name, "is for loop mode only")
 
 
 def _shows_progress(connection: Connection) -> bool:

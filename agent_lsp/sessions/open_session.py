@@ -21,6 +21,7 @@ from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.sessions.budget import Budget
 from agent_lsp.sessions.files import SessionFiles
 from agent_lsp.sessions.model_source import ModelSource
+from agent_lsp.sessions.slash import Commands
 from agent_lsp.tools.ask_user import Ask
 from agent_lsp.tools.diagnostics import Findings
 from agent_lsp.tools.editor import Editor
@@ -158,6 +159,7 @@ class OpenSession:
     mode: Mode = "native"
     title: str | None = None
     updated_at: str = field(default_factory=timestamp)
+    commands: Commands = dict
 
     @property
     def session_id(self) -> str:
