@@ -172,7 +172,8 @@ class RunHandlers:
     def _read(self, given: Input, served: Served) -> tuple[UserContent, ...]:
         opened = served.session
         encoding = self._connection.greeted.client.position_encoding
-        input = read_input(given, opened.workspace, opened.paths, encoding, self._hub.editor.shown)
+        shown, servers = self._hub.editor.shown, opened.toolset.outside()
+        input = read_input(given, opened.workspace, opened.paths, encoding, shown, servers)
         for path in attached_files(given):
             opened.files.attach(path)
         return expand(input, opened.commands)
