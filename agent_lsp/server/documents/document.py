@@ -52,9 +52,9 @@ class Document:
                 self._lines, self._text = lines_of(change.text), change.text
             else:
                 self._splice(change.range, change.text, encoding)
+            self._settle()
         self.version = version if version is not None else self.version
         self.revision += 1
-        self._settle()
 
     def saved(self, text: str | None) -> None:
         """The editor has written the document to the disk."""
@@ -69,7 +69,7 @@ class Document:
         self._expected = []
 
     def expect(self, text: str) -> asyncio.Future[bool]:
-        """Resolves to True when the text has been this one at the end of a change, from now on; False when closed."""
+        """Resolves to True when the text has been this one after a change, from now on; False when closed."""
         seen: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._expected.append((text, seen))
         seen.add_done_callback(lambda _: self._forget(seen))
