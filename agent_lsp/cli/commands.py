@@ -15,6 +15,8 @@ from agent_lsp.cli.client import ServerError
 from agent_lsp.cli.conversation import ALLOW_ALL, NOBODY_TO_ASK, Answerer, Job, run
 from agent_lsp.cli.demo import demo
 from agent_lsp.cli.inspection import doctor, schema, trust
+from agent_lsp.cli.login import add_login
+from agent_lsp.cli.models import add_models
 from agent_lsp.cli.palette import palette_for
 from agent_lsp.cli.render import Renderer
 from agent_lsp.cli.sessions import add_sessions
@@ -70,7 +72,8 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"agent-lsp {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_run, _add_demo, add_sessions, add_trace, add_usage, _add_doctor, _add_schema, _add_trust):
+    looking_back = (add_sessions, add_trace, add_usage)
+    for add in (_add_run, _add_demo, add_models, add_login, *looking_back, _add_doctor, _add_schema, _add_trust):
         add(commands.add_parser)
     return top
 
@@ -118,6 +121,8 @@ def _add_demo(add: Add) -> None:
 def _add_doctor(add: Add) -> None:
     command = add("doctor", help="what is configured, where it comes from, what is missing")
     command.add_argument("--workspace", type=Path, default=Path(), metavar="DIR", help="default: the current folder")
+    command.add_argument("--config", type=Path, metavar="FILE", help="a user configuration to read instead of yours")
+    command.add_argument("--data-dir", type=Path, metavar="DIR", help="where traces and scratch files are kept")
     command.set_defaults(carry_out=_doctor)
 
 
@@ -149,7 +154,7 @@ def _demo(_: Given) -> int:
 
 
 def _doctor(arguments: Given) -> int:
-    return doctor(arguments.workspace)
+    return doctor(arguments.workspace, arguments.config, arguments.data_dir)
 
 
 def _schema(arguments: Given) -> int:
@@ -165,7 +170,17 @@ def _run(arguments: Given) -> int:
     if not workspace.is_dir():
         print(f"agent-lsp: no folder {visible(str(workspace))}", file=sys.stderr)
         return USAGE
-    return perform(Job(prompt, workspace, arguments.model, _options(arguments), _answerer(arguments), arguments.json))
+    return perform(
+        Job(
+            prompt,
+            workspace,
+            arguments.model,
+            _options(arguments),
+            _answerer(arguments),
+            asks=sys.stdin.isatty() and not arguments.json,
+            as_json=arguments.json,
+        )
+    )
 
 
 def _options(arguments: Given) -> dict[str, str]:

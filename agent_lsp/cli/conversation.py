@@ -7,6 +7,8 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,8 @@ from typing import Any
 from agent_lsp import __version__
 from agent_lsp.cli.client import Client, Json, ServerGone, UnknownMethod, converse
 from agent_lsp.cli.render import Renderer
-from agent_lsp.cli.shapes import Approval, Result, Session, Stream
-from agent_lsp.cli.terminal import Reply, Screen, ask, interrupts
+from agent_lsp.cli.shapes import Approval, Question, Result, Session, Stream
+from agent_lsp.cli.terminal import Reply, Screen, ask, ask_freely, interrupts
 
 SERVER = (sys.executable, "-m", "agent_lsp")
 
@@ -30,13 +32,17 @@ class Answerer:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be done. `options` are the settings of this connection; without an `answerer` the person is asked."""
+    """What is to be done. `options` are the settings of this connection.
+
+    Without an `answerer` the person is asked about approvals; `asks`: about what the model wants to know, too.
+    """
 
     prompt: str
     workspace: Path
     model: str | None = None
     options: Json = field(default_factory=dict[str, Any])
     answerer: Answerer | None = None
+    asks: bool = False
     as_json: bool = False
     command: tuple[str, ...] = ()
 
@@ -60,6 +66,7 @@ class Conversation:
         self._job, self._screen, self._renderer = job, screen, renderer
         self._session_id: str | None = None
         self._left = False
+        self._one_at_a_time = asyncio.Lock()  # a question may come while an approval waits
         self._began = time.monotonic()
 
     async def talk(self, client: Client) -> Result:
@@ -96,11 +103,14 @@ class Conversation:
             self._screen.write(self._renderer.message(message))
 
     async def asked(self, method: str, params: Json) -> Any:
-        """Answers approvals; the server asks for nothing else that this client has declared."""
+        """Answers approvals and questions; the server asks for nothing else that this client has declared."""
+        if method == "agent/ask" and self._job.asks:
+            return {"answer": await self._answer(Question.model_validate(params))}
         if method != "agent/approve":
             raise UnknownMethod(f"the command line has no {method}")
         approval = Approval.model_validate(params)
-        reply = await self._reply(approval)
+        async with self._one_at_a_time:
+            reply = await self._reply(approval)
         answer: Json = {"decision": "deny" if reply.answer == "deny" else "allow"}
         if reply.answer == "session" and (rule := approval.for_session()):
             answer["remember"] = {"scope": rule.scope, "rule": rule.rule}
@@ -108,7 +118,7 @@ class Conversation:
 
     def _introduction(self) -> Json:
         uri = self._job.workspace.as_uri()
-        agent = {"protocolVersion": 1, "approve": True, "partials": not self._job.as_json}
+        agent = {"protocolVersion": 1, "approve": True, "ask": self._job.asks, "partials": not self._job.as_json}
         return {
             "processId": os.getpid(),
             "clientInfo": {"name": "agent-lsp run", "version": __version__},
@@ -145,9 +155,21 @@ class Conversation:
             if not self._job.as_json:
                 self._screen.write(self._renderer.remark(answerer.remark))
             return answerer.reply
+        with self._asking() as question:
+            return await ask(question, session_offered=approval.for_session() is not None)
+
+    async def _answer(self, asked: Question) -> str | list[str] | None:
+        async with self._one_at_a_time:
+            self._screen.write(self._renderer.question(asked))
+            with self._asking() as question:
+                return await ask_freely(question, asked.options, multiple=asked.multiple)
+
+    @contextmanager
+    def _asking(self) -> Generator[Callable[[str], None]]:
+        """Holds the rest of the output back, and ends the line when the question is withdrawn."""
         with self._screen.question() as question:
             try:
-                return await ask(question, session_offered=approval.for_session() is not None)
+                yield question
             except asyncio.CancelledError:
                 question("\n")
                 raise

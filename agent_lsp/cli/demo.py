@@ -53,7 +53,7 @@ def _job(folder: Path) -> Job:
         "approvalMode": "ask",
     }
     answerer = None if sys.stdin.isatty() and sys.stdout.isatty() else ITSELF
-    return Job(PROMPT, folder, MODEL, options, answerer)
+    return Job(PROMPT, folder, MODEL, options, answerer, asks=answerer is None)
 
 
 def _told(folder: Path, palette: Palette) -> str:

@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
 from agent_lsp.config.facts import gather
-from agent_lsp.config.layers import load
+from agent_lsp.config.layers import Merged, load
 from agent_lsp.config.report import report
 from agent_lsp.config.schema import json_schema
+from agent_lsp.config.settings import validate
 from agent_lsp.errors import ConfigError
 from agent_lsp.policy.trust import Trust
 from agent_lsp.policy.visible import visible_line
+from agent_lsp.providers.catalog import BUILT_IN, Providers
+from agent_lsp.providers.credentials import kept_keys, lacks_key
 
 
-def doctor(workspace: Path) -> int:
-    """Prints what is in force and where it comes from; 1 if something in it is wrong. Raises ConfigError."""
+def doctor(workspace: Path, config: Path | None = None, data_dir: Path | None = None) -> int:
+    """Prints what is in force and where it comes from; 1 if something in it is wrong. Raises ConfigError.
+
+    `config` and `data_dir` are those of a server that would be started with them.
+    """
     folder = str(workspace.absolute())
-    trusted = Trust(Path(load(workspace=folder).data_dir)).is_trusted(workspace)
-    facts = gather(load(workspace=folder, trusted=trusted), workspace=folder, trusted=trusted)
+    chosen = {"config": config, "data_dir": data_dir}
+    arguments = {name: str(path.absolute()) for name, path in chosen.items() if path}
+    trusted = Trust(Path(load(workspace=folder, arguments=arguments).data_dir)).is_trusted(workspace)
+    merged = load(workspace=folder, trusted=trusted, arguments=arguments)
+    facts = gather(merged, workspace=folder, trusted=trusted, kept=_kept(merged))
     sys.stdout.write(report(facts))
     return 1 if facts.problems else 0
+
+
+def _kept(merged: Merged) -> frozenset[str]:
+    """The providers that have nothing but a key in the keyring."""
+    try:
+        validate(merged)
+    except ConfigError:
+        return frozenset()
+    providers: Providers = merged.values.get("providers", {})
+    return frozenset(kept_keys(name for name in {*BUILT_IN, *providers} if lacks_key(name, providers, os.environ)))
 
 
 def schema(*, camel: bool) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from agent_lsp.cli.outputs import Outputs
 from agent_lsp.cli.palette import Palette
-from agent_lsp.cli.shapes import Approval, CommandShown, EditShown, Result, Session, TextShown
+from agent_lsp.cli.shapes import Approval, CommandShown, EditShown, Question, Result, Session, TextShown
 from agent_lsp.cli.titles import TITLE_LENGTH, call_title, clipped
 from agent_lsp.messages.content import PartialText, PartialThinking, PartialToolCallOutput, Text, Thinking, ToolCall
 from agent_lsp.messages.content import ToolCallOutput as Output
@@ -96,6 +96,16 @@ class Renderer:
         edge = paint("│", "yellow")
         lines = [f"{edge} {line}" for line in body.split("\n")]
         text = "\n".join([paint(f"┌ {visible_line(approval.title)}", "bold", "yellow"), *lines])
+        return self._below_call() + self._write(f"{text}\n")
+
+    def question(self, asked: Question) -> str:
+        """What the model asks, with its options numbered."""
+        paint = self._palette.paint
+        first, *rest = visible(asked.question).split("\n")
+        edge = paint("│", "yellow")
+        options = (f"{number}  {visible_line(option)}" for number, option in enumerate(asked.options, 1))
+        lines = [f"{edge} {line}" for line in (*rest, *options)]
+        text = "\n".join([paint(f"┌ {first}", "bold", "yellow"), *lines])
         return self._below_call() + self._write(f"{text}\n")
 
     def result(self, result: Result, elapsed_s: float) -> str:

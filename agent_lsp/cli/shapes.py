@@ -92,6 +92,14 @@ class CalledTool(BaseModel):
     arguments: str = ""
 
 
+class Question(Shape):
+    """The params of `agent/ask`."""
+
+    question: str
+    options: tuple[str, ...] = ()
+    multiple: bool = False
+
+
 class Approval(Shape):
     """The params of `agent/approve`."""
 

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import termios
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TextIO
@@ -38,6 +38,22 @@ def parse_reply(line: str, *, session_offered: bool) -> Reply | None:
     if answer is None or (answer == "session" and not session_offered):
         return None
     return Reply(answer, reason.strip() if answer == "deny" else "")
+
+
+def parse_answer(line: str, options: Sequence[str], *, multiple: bool) -> str | list[str] | None:
+    """What was typed: numbers of options, else words of one's own; None when it is nothing."""
+    words = line.strip()
+    numbers = [int(one) for one in words.replace(",", " ").split() if one.isdecimal() and len(one) < 4]
+    are_numbers = len(numbers) == len(words.replace(",", " ").split())
+    if numbers and are_numbers and all(1 <= one <= len(options) for one in numbers):
+        chosen = [options[one - 1] for one in dict.fromkeys(numbers)]
+        if multiple:
+            return chosen
+        if len(numbers) == 1:
+            return chosen[0]
+    if not words:
+        return None
+    return [words] if multiple else words
 
 
 class Screen:
@@ -96,18 +112,38 @@ async def read_line(descriptor: int) -> str | None:
 
 
 async def ask(question: Callable[[str], None], *, session_offered: bool) -> Reply:
-    """Asks until the answer is one; the end of input is a deny. What was typed before the question answers nothing."""
-    if os.isatty(stdin := sys.stdin.fileno()):
-        termios.tcflush(stdin, termios.TCIFLUSH)
+    """Asks until the answer is one; the end of input is a deny."""
+    _forget_what_was_typed()
     for_session = "  [a]llow for this session" if session_offered else ""
     while True:
         question(f"└ Allow?  [y]es{for_session}  [n]o, with a reason if you like › ")
-        line = await read_line(stdin)
+        line = await read_line(sys.stdin.fileno())
         if line is None:
             question("\n")
             return Reply("deny")
         if reply := parse_reply(line, session_offered=session_offered):
             return reply
+
+
+async def ask_freely(
+    question: Callable[[str], None], options: Sequence[str], *, multiple: bool
+) -> str | list[str] | None:
+    """The person's answer to a question of the model's; None when there is none, as at the end of input."""
+    _forget_what_was_typed()
+    how = "its number, or words of your own" if options else "in your words"
+    several = "numbers, or words of your own" if options else how
+    question(f"└ Answer?  [{several if multiple else how}; nothing: no answer] › ")
+    line = await read_line(sys.stdin.fileno())
+    if line is None:
+        question("\n")
+        return None
+    return parse_answer(line, options, multiple=multiple)
+
+
+def _forget_what_was_typed() -> None:
+    """What was typed before a question answers nothing."""
+    if os.isatty(stdin := sys.stdin.fileno()):
+        termios.tcflush(stdin, termios.TCIFLUSH)
 
 
 @contextmanager

@@ -68,8 +68,18 @@ class Facts:
     problems: tuple[str, ...]
 
 
-def gather(merged: Merged, *, workspace: str | None, trusted: bool, environ: Mapping[str, str] = os.environ) -> Facts:
-    """Looks at the machine; reads nothing but what is there, writes nothing, contacts nobody."""
+def gather(
+    merged: Merged,
+    *,
+    workspace: str | None,
+    trusted: bool,
+    kept: frozenset[str] = frozenset(),
+    environ: Mapping[str, str] = os.environ,
+) -> Facts:
+    """Looks at the machine; reads nothing but what is there, writes nothing, contacts nobody.
+
+    `kept` are the providers whose key is in the keyring, and nowhere else.
+    """
     problems: tuple[str, ...] = ()
     settings: Settings | None = None
     try:
@@ -89,7 +99,7 @@ def gather(merged: Merged, *, workspace: str | None, trusted: bool, environ: Map
         trusted=trusted,
         programs={name: shutil.which(name, path=environ.get("PATH")) for name in PROGRAMS},
         packages={name: importlib.util.find_spec(name) is not None for name in PACKAGES},
-        credentials=tuple(_credentials(settings, environ)) if settings else (),
+        credentials=tuple(_credentials(settings, kept, environ)) if settings else (),
         settings=settings,
         in_force=tuple(in_force(settings, merged)) if settings else (),
         warnings=tuple(merged.warnings),
@@ -118,13 +128,19 @@ def _told(value: object, path: tuple[str, ...], merged: Merged) -> InForce:
     return InForce(key, text, merged.sources.get(key, BUILT_IN))
 
 
-def _credentials(settings: Settings, environ: Mapping[str, str]) -> Iterator[Credential]:
+def _credentials(settings: Settings, kept: frozenset[str], environ: Mapping[str, str]) -> Iterator[Credential]:
+    for name in sorted(kept):
+        yield Credential(name, "keyring", found=True)
     for name, provider in settings.providers.items():
+        if name in kept:
+            continue
         if provider.api_key is not None:
             yield Credential(name, "configuration", found=True)
         elif provider.api_key_env is not None:
             yield Credential(name, provider.api_key_env, found=bool(environ.get(provider.api_key_env)))
     for name, variables in builtin.KEY_VARIABLES.items():
+        if name in kept:
+            continue
         entry = settings.providers.get(name)
         if entry is None or (entry.api_key is None and entry.api_key_env is None):
             present = next((variable for variable in variables if environ.get(variable)), None)
