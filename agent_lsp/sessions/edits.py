@@ -47,7 +47,10 @@ class Edit:
 
 @dataclass(slots=True)
 class _Made:
-    """What one call made of one file; `is_certain` is false as long as nobody has seen that it happened."""
+    """What one call made of one file.
+
+    `is_certain` is false as long as nobody has seen that it happened, `is_counted` as long as nobody was told of it.
+    """
 
     run_id: str
     tool_call_id: str
@@ -55,6 +58,7 @@ class _Made:
     before: str | None
     after: str | None
     is_certain: bool
+    is_counted: bool
     places: list[_Record] = field(default_factory=list["_Record"])
 
 
@@ -90,7 +94,7 @@ class Edits:
         """Takes in what a call has changed, or (not certain) may have changed."""
         for change in changes:
             before = change.snapshot.text if change.snapshot else None
-            made = _Made(run_id, tool_call_id, change, before, new_text(change), is_certain)
+            made = _Made(run_id, tool_call_id, change, before, new_text(change), is_certain, is_certain)
             self.newly_undone(change.path, made.after)  # by the agent itself: nobody else took anything back
             for place in Places.made(before, change.edits):
                 self._last_id += 1
@@ -101,10 +105,10 @@ class Edits:
         self._tell()
 
     def settled(self, path: Path, text: str | None) -> Iterator[tuple[str | None, str | None]]:
-        """Of the edits of a file that were not certain, those that the text shows: the text before and after each."""
+        """Of the edits of a file that were not certain, those that the text shows: the texts around each, once."""
         for made in self._made:
-            if not made.is_certain and made.change.path == path and self._shows(made, Places(text)):
-                made.is_certain = True
+            if not made.is_counted and made.change.path == path and self._shows(made, Places(text)):
+                made.is_certain = made.is_counted = True
                 yield made.before, made.after
 
     def newly_undone(self, path: Path, text: str | None) -> bool:
