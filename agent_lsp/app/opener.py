@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from agent_lsp.app.accounts import Accounts
 from agent_lsp.app.models import Models
 from agent_lsp.app.outfit import Order, Outfit, outfit
 from agent_lsp.app.web import describer
@@ -72,6 +73,7 @@ class App:
         providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
         self._models = Models(self.settings, providers, environ, self.data.root)
         user_file, scrub = Path(merged.user_file), key_variables(providers)
+        self._accounts = Accounts(self.data.root, self.settings)
         self._workshop = Workshop(self.data, user_file, environ, scrub, self._models.secrets, warn)
         self._workshop.configure(self.settings)
 
@@ -81,6 +83,7 @@ class App:
         Whether it says anything else of providers than the one before.
         """
         self.settings = validate(merged)
+        self._accounts.configure(self.settings)
         self._workshop.configure(self.settings)
         return self._models.configure(self.settings, merged.values.get("providers", {}))
 
@@ -178,13 +181,15 @@ class App:
         approver = SessionApprover(Guard(grants, paths, self._workshop.command_policy), toolset, client.person)
         scratchpad = outfit.equipment.scratchpad
         pictures, goal_file = ScratchpadPictures(scratchpad), ScratchpadGoalFile(scratchpad)
+        budget = client.budget.child(model.name) if client.budget else self._accounts.budget(model.name)
         session = Session(
             meta,
             Ports(self._models.llm(model), toolset, approver, trace, files.overheard(client.sink), pictures, goal_file),
             self._models.options(model.endpoint, spec.max_turns),
+            budget,
             thinking_level=spec.thinking_level or self.settings.thinking_level,
         )
-        opened = OpenSession(session, trace, toolset, grants, paths, files, meta, model, title=spec.title)
+        opened = OpenSession(session, trace, toolset, grants, paths, files, meta, model, budget, title=spec.title)
         outfit.adopt(opened)
         return opened
 
@@ -228,6 +233,7 @@ class App:
 
     def warm_up(self, model: Model) -> None:
         """Imports what the first request will need, in a thread: the person is still typing."""
+        self._workshop.warm_up()
         if model.endpoint.api != REHEARSAL and self._warming is None:
             self._warming = asyncio.get_running_loop().run_in_executor(None, import_module, _HTTP)
 
@@ -244,6 +250,7 @@ class App:
     async def close(self) -> None:
         """Ends all commands and lets go of connections to providers."""
         await self._workshop.close()
+        await self._accounts.close()
         if self._warming:
             await asyncio.wait((self._warming,))
         if http := sys.modules.get(_HTTP):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from agent_lsp.sessions.skills import FOLDER as SKILLS
 from agent_lsp.sessions.subagents import Subagents
 from agent_lsp.tools.builtin import ToolContext, builtin_tools
 from agent_lsp.tools.disk import DiskEditor
+from agent_lsp.tools.mcp.link import import_sdk
 from agent_lsp.tools.mcp.servers import McpServers, once
 from agent_lsp.tools.mcp.servers import secrets as mcp_secrets
 from agent_lsp.tools.processes import Processes
@@ -79,6 +81,7 @@ class Workshop:
         self._data, self._user_file, self._environ, self._secrets = data, user_file, environ, secrets
         self._user_folder = Path(places.user_file(None, environ)).parent
         self._processes, self._warn = Processes(scrub=scrub), once(warn)
+        self._warming: asyncio.Future[None] | None = None
 
     def configure(self, settings: Settings) -> None:
         """Puts another configuration in force, for sessions that are made from now on."""
@@ -123,6 +126,11 @@ class Workshop:
             toolset.add_late(McpServers(self._mcp, own, root, offline=self._offline, say=self._warn))
         return Equipment(toolset, paths, instructions, workspace.scratchpad, files)
 
+    def warm_up(self) -> None:
+        """Imports what servers of tools need, if there are any, in a thread."""
+        if self._mcp and self._warming is None:
+            self._warming = asyncio.get_running_loop().run_in_executor(None, import_sdk)
+
     def _fetch(self) -> Fetch | None:
         wanted = self._settings.web_fetch and not self._offline
         return fetcher(allow_private=self._settings.web_fetch_private) if wanted else None
@@ -141,3 +149,5 @@ class Workshop:
     async def close(self) -> None:
         """Ends all commands of all sessions."""
         await self._processes.close()
+        if self._warming:
+            await asyncio.wait((self._warming,))

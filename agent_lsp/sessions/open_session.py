@@ -77,7 +77,7 @@ class Buffers(Protocol):
 class Client:
     """A front end's side of one session: where its stream goes, who decides on its calls, who answers its questions.
 
-    `grants` are those of the parent, for a child session.
+    `grants` and `budget` are those of the parent, for a child session.
     """
 
     sink: Sink
@@ -85,6 +85,7 @@ class Client:
     ask: Ask
     buffers: Buffers | None = None
     grants: Grants | None = None
+    budget: Budget | None = None
 
 
 class Opener(Protocol):

@@ -165,7 +165,7 @@ class Subagents:
     def _client_of(self, child_id: str, parent: OpenSession) -> Client:
         session = parent.session
         sink = ChildSink(child_id, self._sink, lambda: session.run_id, session.add_child_usage)
-        return Client(sink, ChildPerson(child_id, self._person), self._ask, self._buffers, parent.grants)
+        return Client(sink, ChildPerson(child_id, self._person), self._ask, self._buffers, parent.grants, parent.budget)
 
     def _make_room(self) -> str | None:
         """Lets the oldest one go that has nothing to do; a text when all are at work."""

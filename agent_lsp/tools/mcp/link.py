@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +17,7 @@ from agent_lsp.tools.mcp.remote import Failure, Peer, RemoteTool
 from agent_lsp.tools.processes import Commands
 
 _NOT_INSTALLED = "the package `mcp` is not installed (pip install 'agent-lsp[mcp]')"
+_WIRE, _STDIO = "agent_lsp.tools.mcp.wire", "agent_lsp.tools.mcp.stdio"
 _LONGEST_REASON = 400
 
 
@@ -66,7 +68,7 @@ class Link:
         self._greet(Failure("it was closed", is_lost=True))
 
     async def _hold(self) -> None:
-        wire = await _import("agent_lsp.tools.mcp.wire")
+        wire = await _import(_WIRE)
         transport = await self._over_stdio() if self._reach.argv else self._over_http(wire)
         peers: asyncio.Queue[Peer] = asyncio.Queue()
         async with asyncio.TaskGroup() as group:
@@ -82,7 +84,7 @@ class Link:
             self.close()
 
     async def _over_stdio(self) -> Any:
-        stdio = await _import("agent_lsp.tools.mcp.stdio")
+        stdio = await _import(_STDIO)
         reach = self._reach
         transport = stdio.StdioTransport(
             lambda: reach.commands.spawn(reach.argv, reach.root, dict(reach.env)),
@@ -123,6 +125,13 @@ class Link:
     def _told(self, reason: str) -> str:
         details = visible_line(self._details().rpartition("\n")[2], _LONGEST_REASON)
         return f"{reason} ({details})" if details else reason
+
+
+def import_sdk() -> None:
+    """Imports the SDK ahead of its time, if it is installed. Blocks for most of a second."""
+    with suppress(ImportError):
+        importlib.import_module(_WIRE)
+        importlib.import_module(_STDIO)
 
 
 def _import(module: str) -> Awaitable[Any]:
