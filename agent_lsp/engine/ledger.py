@@ -236,13 +236,16 @@ class Ledger:
     # --- compaction ---
 
     def _compaction_began(self, event: CompactionBegin) -> None:
-        """Folds in what waits. Only the input of a request that was refused as too long is kept for afterwards."""
+        """Folds in what waits. What a request that was refused as too long would have said is kept for afterwards.
+
+        Outputs are not: their calls are in the context.
+        """
         if event.reason == "manual":
             self._settle()
         self._kept = self.messages()[-event.kept :] if event.kept else []
         if self._attempts:
             note = carry_over.retried(self._attempts)
-            outputs = [one for one in self._pending if isinstance(one, ToolCallOutput)]  # their calls are committed
+            outputs: list[Content] = [one for one in self._pending if isinstance(one, ToolCallOutput)]
             self._held = [*(one for one in self._pending if one not in outputs), *([note] if note else [])]
             self._pending, self._attempts = outputs, []
         self.compacting, self._summary = event, ""

@@ -1,4 +1,5 @@
 """One whole conversation, message by message: a failure, tools, a denial, steering, an abort, and the run after it."""
+# ruff: noqa: E501 - what is told is pinned as it is, a message a line
 
 import json
 
