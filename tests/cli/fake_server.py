@@ -64,6 +64,27 @@ def ask_and_report(run):
     ended(run)
 
 
+def ask_freely(run):
+    for number, more in enumerate(({"options": ["red", "green"]}, {"options": ["a", "b"], "multiple": True}, {})):
+        send(id=number, method="agent/ask", params={"sessionId": "s", "question": "Which?", **more})
+        stream("answer: " + json.dumps(receive()["result"], separators=(",", ":")))
+    ended(run)
+
+
+def ask_twice_at_once(run):
+    send(id="ask", method="agent/approve", params={"sessionId": "s", "permission": "r", "title": "T", "toolCall": CALL})
+    send(id="question", method="agent/ask", params={"sessionId": "s", "question": "Which?"})
+    stream("answers: " + json.dumps([receive()["result"], receive()["result"]], separators=(",", ":")))
+    ended(run)
+
+
+def ask_whether_it_may(run):
+    stream("declared: " + str(run["agent"]["ask"]))
+    send(id=7, method="agent/ask", params={"sessionId": "s", "question": "Which?"})
+    stream("answer: " + str(receive()["error"]["code"]))
+    ended(run)
+
+
 def ask_and_withdraw(run):
     send(id="ask", method="agent/approve", params={"sessionId": "s", "permission": "r", "title": "T", "toolCall": CALL})
     assert receive()["method"] == "agent/abort"
@@ -110,23 +131,49 @@ def refuse(run):
 
 
 SCENES = {scene.__name__: scene for scene in (
-    answer_run, ask_and_report, ask_and_withdraw,
+    answer_run, ask_and_report, ask_freely, ask_twice_at_once, ask_whether_it_may, ask_and_withdraw,
         stream_then_ask, ask_unknown, wait_for_abort, never_answer, die, refuse)}  # fmt: skip
 
 
+MODELS = {
+    "models": [
+        {"provider": "groq", "model": "big", "contextWindow": 131072, "vision": False, "toolCalling": True,
+         "hasCredential": True},
+        {"provider": "mine", "model": "sma\x1b[31mll", "vision": True, "toolCalling": False, "hasCredential": False},
+    ],
+    "defaultModel": {"provider": "groq", "model": "big"},
+}  # fmt: skip
+
+
+def tried(status):
+    message = {} if status == "completed" else {"message": f"it was {status}"}
+    return {"ok": status == "completed", "latencyMs": 12, "status": status, **message}
+
+
 def main(scene):
+    agent = {}
     while True:
         request = receive()
         match request.get("method"):
             case "initialize":
+                agent = request["params"]["capabilities"]["experimental"]["agent"]
                 send(id=request["id"], result={"capabilities": {}})
+            case "agent/models" if scene == "lists_none":
+                send(id=request["id"], result={"models": [], "defaultModel": MODELS["defaultModel"]})
+            case "agent/models":
+                send(method="agent/modelsChanged", params={})
+                send(id=request["id"], result=MODELS)
+            case "agent/models/test" if scene == "refuse":
+                refuse(request)
+            case "agent/models/test":
+                send(id=request["id"], result=tried(scene.removeprefix("tried_")))
             case "agent/session/new":
                 session = {"sessionId": "s", "model": {"provider": "p", "model": "m"}, "approvalMode": "ask"}
                 send(id=request["id"], result=session)
             case "agent/run" if scene.startswith("ends_"):
                 ended(request, scene.removeprefix("ends_"))
             case "agent/run":
-                SCENES[scene](request)
+                SCENES[scene](request | {"agent": agent})
             case "shutdown":
                 send(id=request["id"], result=None)
             case "exit":

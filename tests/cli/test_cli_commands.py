@@ -8,7 +8,7 @@ import pytest
 from agent_lsp.cli import conversation, main
 from agent_lsp.cli.client import ServerError, ServerGone
 from agent_lsp.cli.status import EXIT_STATUS, EXPLAINED, of_error
-from agent_lsp.cli.terminal import Reply, Screen, parse_reply
+from agent_lsp.cli.terminal import Reply, Screen, parse_answer, parse_reply
 
 FAKE = Path(__file__).with_name("fake_server.py")
 
@@ -128,6 +128,33 @@ def test_nothing_is_written_into_a_question():
         question("now? ")
 
     assert out.getvalue() == "now? later"
+
+
+@pytest.mark.parametrize(
+    ("typed", "multiple", "answer"),
+    [
+        ("2\n", False, "green"),
+        (" 2, 1 ,2\n", True, ["green", "red"]),
+        ("1 2\n", False, "1 2"),
+        ("3\n", False, "3"),
+        ("0\n", True, ["0"]),
+        ("²\n", False, "²"),
+        ("blue, or 2\n", True, ["blue, or 2"]),
+        ("\n", False, None),
+        (" , \n", False, ","),
+    ],
+)
+def test_an_answer_is_the_number_of_an_option_or_words(typed, multiple, answer):
+    assert parse_answer(typed, ("red", "green"), multiple=multiple) == answer
+
+
+def test_without_a_terminal_nobody_is_declared_to_answer_questions(scene, tmp_path, capsys):
+    scene("ask_whether_it_may")
+
+    assert main(["run", "x", "--workspace", str(tmp_path), "--yes"]) == 0
+    said = capsys.readouterr().out
+    assert "declared:False" in said
+    assert "answer:-32601" in said
 
 
 def test_doctor_and_schema_look_and_run_nothing(tmp_path, monkeypatch, capsys):

@@ -88,6 +88,35 @@ def test_what_was_typed_before_the_question_does_not_answer_it(person):
     assert '"decision":"deny"' in someone.seen
 
 
+def test_questions_are_answered_by_number_or_in_words(person):
+    someone = person("ask_freely")
+    someone.sees("Which?")
+    someone.sees("2  green")
+    someone.sees("Answer?")
+    someone.types("2\n")
+    someone.sees('answer:{"answer":"green"}')
+    someone.sees("numbers, or words")
+    someone.types("2, 1\n")
+    someone.sees('answer:{"answer":["b","a"]}')
+    someone.sees("[in your words")
+    someone.types("\n")
+
+    assert someone.leaves() == 0
+    assert 'answer:{"answer":null}' in someone.seen
+
+
+def test_a_question_waits_for_the_answer_to_an_approval(person):
+    someone = person("ask_twice_at_once")
+    someone.sees("Allow?")
+    assert "Which?" not in someone.seen
+    someone.types("y\n")
+    someone.sees("Answer?")
+    someone.types("the first\n")
+
+    assert someone.leaves() == 0
+    assert '[{"decision":"allow"},{"answer":"the first"}]'.replace(" ", "") in someone.seen.replace(" ", "")
+
+
 def test_a_termination_leaves_with_the_status_of_an_abort(person):
     someone = person("never_answer")
     someone.sees("working")

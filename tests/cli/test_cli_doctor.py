@@ -1,0 +1,64 @@
+"""What doctor looks at is what a server with the same arguments would have."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from agent_lsp.cli import main
+from agent_lsp.config.builtin import KEY_VARIABLES
+
+
+@pytest.fixture(autouse=True)
+def kept(monkeypatch, tmp_path):
+    for name in (name for names in KEY_VARIABLES.values() for name in names):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("AGENT_LSP_DATA_DIR", raising=False)
+    kept = {}
+    ring = SimpleNamespace(__spec__=SimpleNamespace(), get_password=lambda service, name: kept.get(name))
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    return kept
+
+
+def told(capsys, *argv):
+    status = main(["doctor", *argv])
+    return status, capsys.readouterr().out
+
+
+def test_the_file_and_the_data_directory_that_are_named_are_looked_at(tmp_path, capsys):
+    file, data = tmp_path / "mine.toml", tmp_path / "elsewhere"
+    file.write_text("max_turns = 7\n")
+    status, text = told(capsys, "--config", str(file), "--data-dir", str(data), "--workspace", str(tmp_path))
+    assert status == 0
+    assert str(data) in text
+    assert any(line.split() == ["max_turns", "7", str(file)] for line in text.splitlines())
+
+
+def test_the_trust_that_counts_is_that_kept_in_the_data_directory(tmp_path, capsys, monkeypatch):
+    data = tmp_path / "elsewhere"
+    monkeypatch.setenv("AGENT_LSP_DATA_DIR", str(data))
+    assert main(["trust", str(tmp_path)]) == 0
+    monkeypatch.delenv("AGENT_LSP_DATA_DIR")
+    assert "not trusted" in told(capsys, "--workspace", str(tmp_path))[1]
+    assert "not trusted" not in told(capsys, "--workspace", str(tmp_path), "--data-dir", str(data))[1]
+
+
+def test_a_key_in_the_keyring_counts_as_one_and_is_not_shown(tmp_path, capsys, kept):
+    file = tmp_path / "mine.toml"
+    file.write_text('[providers.far]\napi = "openai-chat"\nbase_url = "https://far.example/v1"\napi_key_env = "FAR"\n')
+    kept |= {"groq": "sk-kept-in-the-ring", "far": "sk-kept-in-the-ring"}
+    _, text = told(capsys, "--config", str(file), "--workspace", str(tmp_path))
+    lines = [line.split() for line in text.splitlines()]
+    assert ["groq", "keyring", "found"] in lines
+    assert ["far", "keyring", "found"] in lines
+    assert not any("GROQ_API_KEY" in line or "FAR" in line for line in lines)
+    assert "sk-kept" not in text
+
+
+def test_settings_that_do_not_fit_are_told_and_nothing_more_is_asked(tmp_path, capsys, kept):
+    file = tmp_path / "mine.toml"
+    file.write_text("providers = 7\n")
+    status, text = told(capsys, "--config", str(file), "--workspace", str(tmp_path))
+    assert status == 1
+    assert "providers" in text
