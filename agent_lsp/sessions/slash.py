@@ -17,7 +17,8 @@ from agent_lsp.policy.visible import visible_line
 from agent_lsp.sessions.documents import entries, read_document
 
 FOLDER = "commands"
-_PROMPT = re.compile(r"/([\w][\w.:-]*)(?:[ \t\n]+(.*))?", re.DOTALL)
+_NAME = re.compile(r"\w[\w.:-]*")
+_PROMPT = re.compile(rf"/({_NAME.pattern})(?:[ \t\n]+(.*))?", re.DOTALL)
 _PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9])")
 _DESCRIPTION_CHARS = 200
 
@@ -66,7 +67,7 @@ def find_commands(project: Path, user: Path, may_read: Callable[[Path], bool]) -
     sources: tuple[tuple[Path, Literal["project", "user"]], ...] = ((project, "project"), (user, "user"))
     for folder, source in sources:
         for path in entries(folder):
-            if path.suffix != ".md" or not _PROMPT.fullmatch(f"/{path.stem}"):
+            if path.suffix != ".md" or not _NAME.fullmatch(path.stem):
                 continue
             if (source == "user" or may_read(path)) and (document := read_document(path)):
                 first = next((line.strip("# ") for line in document.body.splitlines() if line.strip("# ")), "")
