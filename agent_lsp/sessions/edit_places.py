@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent_lsp.tools.difference import difference, locate, refine
+from agent_lsp.tools.difference import changed_lines, difference, locate
 from agent_lsp.tools.editor import TextEdit
 
 _MOST_PLACES = 100  # of one file in one call; what is more counts as one place
@@ -32,7 +32,7 @@ class Places:
         """The places that a change makes, none if it changes nothing. A file made or deleted is one place."""
         if before is None or edits is None:
             return [Place(0, sum(len(edit.text) for edit in edits or ()), before or "")]
-        small = refine(before, edits)
+        small = changed_lines(before, edits)
         if len(small) > _MOST_PLACES:
             start, end = small[0].start, small[-1].end
             small = (TextEdit(start, end, _between(before, small)),)

@@ -20,6 +20,14 @@ def refine(text: str, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
     return tuple(_joined(_around_line_ends(text, one) for one in small))
 
 
+def changed_lines(text: str, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
+    """The same edits without the lines that they leave as they are; what is left of a line is left whole.
+
+    For telling whether somebody reached into an edit: of `second` that became `2nd`, the `nd` is no less edited.
+    """
+    return tuple(one for edit in _joined(edits) for one in _without_equal_lines(text[edit.start : edit.end], edit))
+
+
 def applied(text: str, edits: Iterable[TextEdit]) -> str:
     """The text with the edits made."""
     pieces: list[str] = []
@@ -75,6 +83,20 @@ def _narrowed(text: str, edit: TextEdit) -> Iterator[TextEdit]:
         at += len(removed)
 
 
+def _without_equal_lines(old: str, edit: TextEdit) -> Iterator[TextEdit]:
+    olds, news = old.splitlines(True), edit.text.splitlines(True)
+    head, tail = _common(olds, news)
+    at = edit.start + sum(map(len, olds[:head]))
+    olds, news = olds[head : len(olds) - tail], news[head : len(news) - tail]
+    if len(olds) + len(news) > _MOST_COMPARED:
+        yield TextEdit(at, at + sum(map(len, olds)), "".join(news))
+        return
+    for removed, added in _replaced(olds, news):
+        if removed != added:
+            yield TextEdit(at, at + len(removed), added)
+        at += len(removed)
+
+
 def _replaced(olds: list[str], news: list[str]) -> Iterator[tuple[str, str]]:
     from difflib import SequenceMatcher
 
@@ -87,8 +109,8 @@ def _line_end(text: str, at: int) -> int:
     return len(text) if found < 0 else found + 1
 
 
-def _common(old: str, new: str) -> tuple[int, int]:
-    """How many characters the two have in common at their beginning, and at their end behind that."""
+def _common(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """How much the two have in common at their beginning, and at their end behind that."""
     most = min(len(old), len(new))
     head = _longest(most, lambda count: old[:count] == new[:count])
     tail = _longest(most - head, lambda count: old[len(old) - count :] == new[len(new) - count :])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -217,3 +219,8 @@ async def test_a_document_that_is_closed_never_shows_it(documents, tmp_path):
     seen = document.expect("xy")
     documents.closed(OpenParams.model_validate({"textDocument": {"uri": document.uri}}))
     assert not await asyncio.wait_for(seen, 1)
+
+
+def test_documents_cost_no_import_of_lsprotocol():
+    script = "import sys, agent_lsp.app; sys.exit(len({'lsprotocol', 'pygls', 'cattrs'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0

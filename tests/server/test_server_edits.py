@@ -196,10 +196,10 @@ async def test_a_deleted_file_comes_back_byte_for_byte(rig, work):
 async def test_what_was_on_its_way_when_the_call_was_aborted_is_in_the_table_once_it_shows(rig, work):
     buffer = rig.editor.open(work / "b.txt")
     await rig.show("b.txt")
-    rig.editor.hold = asyncio.Event()
+    rig.editor.hold, asked = asyncio.Event(), asyncio.Event()
+    rig.editor.before_apply = asked.set
     going = asyncio.create_task(rig.edit("b.txt", "two", "2"))
-    while not rig.editor.edits:
-        await asyncio.sleep(0)
+    await asked.wait()
     going.cancel()
     with pytest.raises(asyncio.CancelledError):
         await going

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_lsp.tools.difference import applied, difference, locate, refine
+from agent_lsp.tools.difference import applied, changed_lines, difference, locate, refine
 from agent_lsp.tools.editor import TextEdit
 
 TEXTS = st.text(alphabet="ab😀\r\n\x0c\u2028", max_size=30)
@@ -78,3 +78,17 @@ def test_a_located_stretch_holds_the_same_text(old, new, data):
     end = data.draw(st.integers(start, len(old)))
     if place := locate(difference(old, new), start, end):
         assert new[place[0] : place[1]] == old[start:end]
+
+
+@settings(deadline=None)
+@given(TEXTS | LINES, TEXTS | LINES)
+def test_changed_lines_come_to_the_same(old, new):
+    assert applied(old, changed_lines(old, (TextEdit(0, len(old), new),))) == new
+
+
+def test_what_is_left_of_a_line_is_left_whole():
+    text = "def f():\n    return second\n"
+    start = text.index("second")
+    assert changed_lines(text, (TextEdit(start, start + 6, "2nd"),)) == (TextEdit(start, start + 6, "2nd"),)
+    whole = changed_lines(text, (TextEdit(0, len(text), text.replace("second", "2nd")),))
+    assert whole == (TextEdit(9, len(text), "    return 2nd\n"),)
