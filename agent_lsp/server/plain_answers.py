@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
 
@@ -13,11 +14,11 @@ from agent_lsp.messages.events import Finish
 from agent_lsp.policy.visible import visible, visible_line
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub, Served
-from agent_lsp.server.peer_errors import ConnectionLost, PeerError
 from agent_lsp.server.plain_capabilities import shows_documents
 from agent_lsp.server.plain_transcript import Transcript
 from agent_lsp.server.run_methods import RunAnswer
 from agent_lsp.server.uris import uri_of
+from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 
 MOST_CHARS = 1000
 """Of a message: what is longer fills a screen, and VS Code cuts it."""
@@ -53,16 +54,17 @@ class Answers:
         """Shows how a run has ended, once its transcript is written."""
         is_written = await self._is_written(served)
         self.say(*told(answer))
-        if is_written and self._can_open and not self._transcript(served).is_shown:
-            await self._open(served, take_focus=False)
+        transcript = self._transcript(served)
+        if is_written and self.can_open and not transcript.is_shown:
+            transcript.is_shown = True
+            await self._opens(transcript.path, take_focus=False)
 
     async def show(self, served: Served) -> None:
         """Opens the transcript as it is now; a client that opens nothing is told where it is."""
-        path = self._transcript(served).path
-        if not await self._is_written(served):
-            return
-        if not self._can_open or not await self._open(served, take_focus=True):
-            self.say("info", f"The transcript is {path}")
+        transcript = self._transcript(served)
+        if await self._is_written(served):
+            transcript.is_shown = True
+            await self.open(transcript.path)
 
     def uri(self, served: Served) -> str:
         """Where the transcript is, or will be. Raises SessionNotFound while there is nothing to write down."""
@@ -73,7 +75,8 @@ class Answers:
         return uri_of(self._transcript(served).path)
 
     @property
-    def _can_open(self) -> bool:
+    def can_open(self) -> bool:
+        """Whether the client opens documents."""
         return shows_documents(self._connection.greeted.client.capabilities)
 
     def _transcript(self, served: Served) -> Transcript:
@@ -95,13 +98,17 @@ class Answers:
             return False
         return True
 
-    async def _open(self, served: Served, *, take_focus: bool) -> bool:
-        self._transcript(served).is_shown = True
-        params = {"uri": self.uri(served), "takeFocus": take_focus}
+    async def open(self, path: Path) -> None:
+        """Has the client open a file, or tells where it is."""
+        if not self.can_open or not await self._opens(path, take_focus=True):
+            self.say("info", f"Written to {path}")
+
+    async def _opens(self, path: Path, *, take_focus: bool) -> bool:
+        params = {"uri": uri_of(path), "takeFocus": take_focus}
         try:
             result = await self._connection.request("window/showDocument", params)
         except (PeerError, ConnectionLost) as error:
-            _log.info("the transcript was not opened: %s", error.message)
+            _log.info("%s was not opened: %s", path, error.message)
             return False
         return isinstance(result, dict) and cast("dict[str, Any]", result).get("success") is True
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 COMMANDS = ("agent.run", "agent.steer", "agent.abort", "agent.compact", "agent.showTranscript")
+EDIT_COMMANDS = ("agent.keepEdit", "agent.undoEdit", "agent.showEdit")
 QUICK_FIX, REFACTOR, REWRITE, ANY_KIND = "quickfix", "refactor", "refactor.rewrite", ""
 """Kinds of code actions; `ANY_KIND` is the root of all, for what has no kind of its own."""
 ACTION_KINDS = (ANY_KIND, QUICK_FIX, REFACTOR, REWRITE)
@@ -19,14 +20,20 @@ def plain_capabilities(client: Mapping[str, Any]) -> dict[str, Any]:
     """
     kinds = {"codeActionKinds": list(ACTION_KINDS)}
     return {
-        "executeCommandProvider": {"commands": list(COMMANDS)},
+        "executeCommandProvider": {"commands": [*COMMANDS, *EDIT_COMMANDS]},
         "codeActionProvider": kinds if takes_literals(client) else True,
+        "codeLensProvider": {"resolveProvider": False},
     }
 
 
 def takes_literals(client: Mapping[str, Any]) -> bool:
     """Whether the client understands code actions; an older one knows bare commands only."""
     return bool(declared(client, "textDocument", "codeAction", "codeActionLiteralSupport"))
+
+
+def refreshes_lenses(client: Mapping[str, Any]) -> bool:
+    """Whether the client asks for code lenses again when it is told to."""
+    return declared(client, "workspace", "codeLens", "refreshSupport") is True
 
 
 def shows_documents(client: Mapping[str, Any]) -> bool:

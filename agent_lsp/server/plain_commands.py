@@ -1,4 +1,4 @@
-"""The commands and code actions of an editor without a plugin: the methods of the protocol under names of LSP.
+"""What an editor without a plugin asks for: the methods of the protocol under names of LSP.
 
 agent.run              [prompt, {uri, range}?, {wait: true}?]
 agent.steer            [text]
@@ -7,37 +7,23 @@ agent.abort  agent.compact  agent.showTranscript
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
-
-from pydantic import BaseModel, Field, ValidationError
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from agent_lsp.errors import InvalidParams, RequestRefused, SessionNotFound
-from agent_lsp.server import refusals
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub, Served
 from agent_lsp.server.methods import CompactAnswer, Params, Range
 from agent_lsp.server.plain_actions import CodeActionParams, code_actions
 from agent_lsp.server.plain_answers import Answers
+from agent_lsp.server.plain_arguments import ExecuteParams, Words, argument, is_given
 from agent_lsp.server.plain_capabilities import COMMANDS, takes_literals
+from agent_lsp.server.plain_lenses import Lenses
 from agent_lsp.server.run_methods import AbortAnswer, RunAnswer, SteerAnswer
-from agent_lsp.server.service import Call, Method
+from agent_lsp.wire.service import Call, Method
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
-
-
-class ExecuteParams(Params):
-    """`workspace/executeCommand`."""
-
-    command: str
-    arguments: list[Any] | None = None
-    work_done_token: str | int | None = None
-
-
-class Words(Params):
-    """The first argument of a command that takes words."""
-
-    words: Annotated[str, Field(min_length=1)]
+_INPUT = re.compile(r"^input\[")  # its parts are the arguments, in the same order
 
 
 class Place(Params):
@@ -54,20 +40,23 @@ class RunOptions(Params):
 
 
 class PlainHandlers:
-    """`workspace/executeCommand` and `textDocument/codeAction`, on `methods`: those of the protocol."""
+    """Commands, code actions and code lenses, on `methods`: those of the protocol."""
 
     def __init__(self, connection: Connection, hub: Hub, methods: Mapping[str, Method[Any]]) -> None:
         self._connection, self._hub, self._methods = connection, hub, methods
         self._answers = Answers(connection, hub)
+        self._lenses = Lenses(connection, hub, methods, self._answers)
         self._commands: dict[str, Callable[[ExecuteParams, Call], Any]] = dict(
             zip(COMMANDS, (self._run, self._steer, self._abort, self._compact, self._show_transcript), strict=True)
         )
+        self._commands |= self._lenses.commands()
 
     def requests(self) -> dict[str, Method[Any]]:
         """The methods, by name."""
         return {
             "workspace/executeCommand": Method(ExecuteParams, self.execute),
             "textDocument/codeAction": Method(CodeActionParams, self.code_actions),
+            **self._lenses.requests(),
         }
 
     def execute(self, params: ExecuteParams, call: Call) -> Any:
@@ -75,12 +64,12 @@ class PlainHandlers:
         command = self._commands.get(params.command)
         if command is None:
             known = ", ".join(self._commands)
-            raise InvalidParams(f"no command {params.command[:100]!r}", [("command", f"must be one of {known}")])
+            why = f"must be one of {known}, not {params.command[:100]!r}"
+            raise InvalidParams(f"invalid params: command {why}", [("command", why)])
         try:
             return command(params, call)
         except RequestRefused as error:
-            if error.hint:
-                error.message = f"{error.message}: {error.hint}"
+            _say_it_all(error)
             raise
 
     def code_actions(self, params: CodeActionParams, _: Call) -> list[dict[str, Any]]:
@@ -92,15 +81,18 @@ class PlainHandlers:
     # --- the commands -------------------------------------------------------------------------------------------------
 
     def _run(self, params: ExecuteParams, call: Call) -> Any:
-        given = params.arguments or []
-        prompt = _argument(given, 0, Words)
-        place = _argument(given, 1, Place) if _is_given(given, 1) else None
-        options = _argument(given, 2, RunOptions) if _is_given(given, 2) else RunOptions()
+        given = params.arguments
+        prompt = argument(given, 0, Words)
+        place = argument(given, 1, Place) if is_given(given, 1) else None
+        options = argument(given, 2, RunOptions) if is_given(given, 2) else RunOptions()
         parts: list[dict[str, Any]] = [{"type": "text", "text": prompt.words}]
         if place:
             parts.append({"type": "resource", **place.model_dump(exclude_none=True)})
-        result = self._ask("agent/run", call, input=parts, workDoneToken=params.work_done_token, queueIfBusy=True)
+        result = self._methods["agent/run"].serve(
+            call, input=parts, workDoneToken=params.work_done_token, queueIfBusy=True
+        )
         served = self._hub.get(None)  # a run makes its session the current one
+        self._lenses.watch(served.session)
         answered = self._answered(served, result)
         if options.wait:
             return answered
@@ -113,20 +105,20 @@ class PlainHandlers:
         return answer
 
     def _steer(self, params: ExecuteParams, call: Call) -> SteerAnswer:
-        words = _argument(params.arguments or [], 0, Words)
+        words = argument(params.arguments, 0, Words)
         self._current()
-        answer: SteerAnswer = self._ask("agent/steer", call, input=words.words)
+        answer: SteerAnswer = self._methods["agent/steer"].serve(call, input=words.words)
         if not answer.accepted:
             self._answers.say("warning", "Nothing runs that could be steered: use agent.run.")
         return answer
 
     def _abort(self, _: ExecuteParams, call: Call) -> Awaitable[AbortAnswer]:
         self._current()
-        return self._ask("agent/abort", call)
+        return self._methods["agent/abort"].serve(call)
 
     def _compact(self, _: ExecuteParams, call: Call) -> Awaitable[CompactAnswer]:
         self._current()
-        return self._compacted(self._ask("agent/compact", call))
+        return self._compacted(self._methods["agent/compact"].serve(call))
 
     async def _compacted(self, result: Awaitable[CompactAnswer]) -> CompactAnswer:
         answer = await result
@@ -153,31 +145,17 @@ class PlainHandlers:
             raise error
         return self._hub.get(None)
 
-    def _ask(self, name: str, call: Call, **sent: Any) -> Any:
-        """Serves a command as the method of the protocol that it stands for."""
-        method = self._methods[name]
-        return method.handler(method.params.model_validate(sent), call)
+
+def _say_it_all(error: RequestRefused) -> None:
+    """Puts into the message what is otherwise beside it: which argument is wrong and why, or what to do."""
+    if isinstance(error, InvalidParams):
+        error.errors = [(_INPUT.sub("arguments[", path), why) for path, why in error.errors]
+        error.message = "invalid params: " + "; ".join(f"{path} {why}" for path, why in error.errors)
+    elif error.hint:
+        error.message = f"{error.message}: {error.hint}"
 
 
 def _last_taken_on(served: Served) -> str | None:
     session = served.session.session
     waiting, current = session.waiting(), session.current()
     return waiting[-1].run_id if waiting else current.run_id if current else None
-
-
-def _is_given(arguments: Sequence[Any], index: int) -> bool:
-    return index < len(arguments) and arguments[index] is not None
-
-
-def _argument(arguments: Sequence[Any], index: int, shape: type[ModelT]) -> ModelT:
-    """An argument of a command. Raises InvalidParams, which names it by its place."""
-    field = f"arguments[{index}]"
-    if not _is_given(arguments, index):
-        raise InvalidParams(f"invalid params: {field}: is required", [(field, "is required")])
-    given: Any = {"words": arguments[index]} if shape is Words else arguments[index]
-    try:
-        return shape.model_validate(given)
-    except ValidationError as error:
-        found = refusals.invalid_params(error, given).errors
-        errors = [(field if path in ("", "words") else f"{field}.{path}", message) for path, message in found]
-        raise InvalidParams(f"invalid params: {errors[0][0]}: {errors[0][1]}", errors) from None

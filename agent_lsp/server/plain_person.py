@@ -10,7 +10,7 @@ from agent_lsp.policy.rules import Offer
 from agent_lsp.policy.visible import visible, visible_line
 from agent_lsp.server.approve import approve_params
 from agent_lsp.server.connection import Connection
-from agent_lsp.server.peer_errors import PeerError
+from agent_lsp.wire.peer_errors import PeerError
 
 ALLOW, ALLOW_FOR_SESSION, DENY = "Allow", "Allow for session", "Deny"
 MOST_CHARS = 1000

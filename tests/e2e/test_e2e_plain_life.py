@@ -177,7 +177,7 @@ async def can_be_read_again(editor, workspace):
         await editor.until(lambda: len(editor.opened) == 2)
         assert editor.opened == [(path, False), (path, True)]
     else:
-        await editor.hears(f"The transcript is {path}")
+        await editor.hears(f"Written to {path}")
         assert editor.opened == []
     written = path.read_text()
     places = [

@@ -17,7 +17,7 @@ from agent_lsp.policy.trust import Trust
 from agent_lsp.server.framing import frame
 from agent_lsp.server.handshake import ClientInfo, Configuration, Handshake, initialize_result
 from agent_lsp.server.options import configure, path_of
-from agent_lsp.server.plain_capabilities import ACTION_KINDS, COMMANDS
+from agent_lsp.server.plain_capabilities import ACTION_KINDS, COMMANDS, EDIT_COMMANDS
 
 CLIENTS = sorted((Path(pytest_lsp.__file__).parent / "clients").glob("*.json"))
 
@@ -218,15 +218,21 @@ def test_the_answer_is_what_pygls_would_say(file):
     capabilities = converter.structure(said, types.ClientCapabilities)
     builder = ServerCapabilitiesBuilder(
         capabilities,
-        features={types.TEXT_DOCUMENT_CODE_ACTION, types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_SAVE},
+        features={
+            types.TEXT_DOCUMENT_CODE_ACTION,
+            types.TEXT_DOCUMENT_CODE_LENS,
+            types.TEXT_DOCUMENT_DID_OPEN,
+            types.TEXT_DOCUMENT_DID_SAVE,
+        },
         feature_options={types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(ACTION_KINDS)},
-        commands=list(COMMANDS),
+        commands=[*COMMANDS, *EDIT_COMMANDS],
         text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
         position_encoding=ServerCapabilitiesBuilder.choose_position_encoding(capabilities),
     )
     theirs = _switched_on(json.loads(json.dumps(converter.unstructure(builder.build()))))
     ours = initialize_result(ClientInfo({"capabilities": said}), Configuration({}))["capabilities"]
     del ours["experimental"]
+    assert ours.pop("codeLensProvider") == {"resolveProvider": False}
     assert ours == theirs
 
 
@@ -234,7 +240,7 @@ def test_the_answer_is_what_pygls_would_say(file):
 def test_a_plugin_brings_its_own_commands_so_it_is_offered_none(file):
     said = json.loads(file.read_text())["capabilities"] | {"experimental": {"agent": {}}}
     ours = initialize_result(ClientInfo({"capabilities": said}), Configuration({}))["capabilities"]
-    assert not {"executeCommandProvider", "codeActionProvider"} & ours.keys()
+    assert not {"executeCommandProvider", "codeActionProvider", "codeLensProvider"} & ours.keys()
 
 
 @pytest.mark.parametrize("capabilities", [{}, {"textDocument": []}, {"textDocument": {"codeAction": 1}}])
@@ -269,7 +275,8 @@ def test_initialize_is_answered_before_anything_heavy_is_imported(tmp_path):
     }
     script = f"""
 import os, sys, agent_lsp.__main__
-from agent_lsp.server import flags, greeting, handshake, options, stdio
+from agent_lsp.server import flags, greeting, handshake, options
+from agent_lsp.wire import stdio
 fds = stdio.claim()
 shaken = greeting.shake_hands(*fds, handshake.Handshake(options.configure(flags.parse([]).settings)))
 loaded = {{name.partition(".")[0] for name in sys.modules}}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agent_lsp.providers.scripted import call, fail, finish, gate, text
 from agent_lsp.server.methods import TokenCounts
 from agent_lsp.server.plain_answers import MOST_CHARS, bounded, told
-from agent_lsp.server.plain_capabilities import COMMANDS
+from agent_lsp.server.plain_capabilities import COMMANDS, EDIT_COMMANDS
 from agent_lsp.server.run_methods import RunAnswer
 from tests.server.front_end import Refused, front_end
 
@@ -144,7 +144,18 @@ async def test_a_wrong_argument_is_named_and_nothing_begins(tmp_path, monkeypatc
         assert (await client.ask("agent/session/list"))["sessions"] == []
 
 
-@given(command=st.sampled_from([*COMMANDS, "agent.nope", ""]), arguments=st.none() | st.lists(ANYTHING, max_size=4))
+@pytest.mark.asyncio
+async def test_what_cannot_be_attached_is_said_with_the_reason(tmp_path, monkeypatch):
+    async with front_end(tmp_path, monkeypatch, plain=True) as (client, _):
+        refused = await refusal(client, "run", "hi", {"uri": (tmp_path / "nothing").as_uri()})
+        assert refused.message == "invalid params: arguments[1].uri does not exist"
+        assert refused.fields == ["arguments[1].uri"]
+
+
+@given(
+    command=st.sampled_from([*COMMANDS, *EDIT_COMMANDS, "agent.nope", ""]),
+    arguments=st.none() | st.lists(ANYTHING, max_size=4),
+)
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_arguments_make_a_bug_appear(tmp_path, command, arguments):
     async def tried():
@@ -306,7 +317,7 @@ async def test_a_client_that_opens_nothing_is_told_where_it_is(tmp_path, monkeyp
         client.handlers["window/showDocument"] = lambda params: {"success": False}
         await ran(client, model, [text("done")])
         await execute(client, "showTranscript")
-        assert (3, f"The transcript is {transcript(tmp_path)}") in await client.until(
+        assert (3, f"Written to {transcript(tmp_path)}") in await client.until(
             lambda: shown(client)[1:] and shown(client)
         )
 
