@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None, load: Callable[[], Build] | None = 
 
 
 def _server(words: list[str], load: Callable[[], Build]) -> int:
-    from agent_lsp.server import stdio
+    from agent_lsp.wire import stdio
 
     try:
         streams = stdio.claim()

@@ -13,8 +13,8 @@ from agent_lsp.server.connection import Connection
 from agent_lsp.server.handlers import service
 from agent_lsp.server.handshake import Configuration
 from agent_lsp.server.hub import Hub
-from agent_lsp.server.service import Service
 from agent_lsp.server.uris import path_of
+from agent_lsp.wire.service import Service
 
 _log = logging.getLogger(__name__)
 _WARNING = 2  # MessageType

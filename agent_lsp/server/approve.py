@@ -8,8 +8,8 @@ from typing import Any, Literal, cast
 from agent_lsp.policy.access import CommandPreview, EditPreview, Preview
 from agent_lsp.policy.approver import Answer, Question, Remember
 from agent_lsp.server.connection import Connection
-from agent_lsp.server.peer_errors import PeerError
 from agent_lsp.server.uris import uri_of
+from agent_lsp.wire.peer_errors import PeerError
 
 Outcome = Literal["allow", "deny", "withdrawn"]
 

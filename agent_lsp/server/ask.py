@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from agent_lsp.server.connection import Connection
-from agent_lsp.server.peer_errors import ConnectionLost, PeerError
+from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 
 _INFO = 3  # MessageType
 

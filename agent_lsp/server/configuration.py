@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from agent_lsp.errors import InvalidParams
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.handshake import Configuration
-from agent_lsp.server.peer_errors import ConnectionLost, PeerError
-from agent_lsp.server.service import Observer
+from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
+from agent_lsp.wire.service import Observer
 
 SECTION = "agent"
 _ERROR, _WARNING = 1, 2  # MessageType

@@ -22,12 +22,12 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from agent_lsp.errors import FramingError
-from agent_lsp.server import jsonrpc, refusals
-from agent_lsp.server.asking import Questions, encoded
 from agent_lsp.server.handshake import Greeted
 from agent_lsp.server.outbox import Outbox
-from agent_lsp.server.service import Call, Method, Service
-from agent_lsp.server.transport import Transport
+from agent_lsp.wire import jsonrpc, refusals
+from agent_lsp.wire.asking import Questions, encoded
+from agent_lsp.wire.service import Call, Method, Service
+from agent_lsp.wire.transport import Transport
 
 Build = Callable[["Connection"], Service]
 

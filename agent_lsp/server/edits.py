@@ -11,9 +11,9 @@ from pydantic import Field
 from agent_lsp.server.documents.positions import Places
 from agent_lsp.server.hub import Hub, refuse
 from agent_lsp.server.methods import Range, Result, SessionParams
-from agent_lsp.server.service import Call, Method
 from agent_lsp.sessions.edits import Edit, State
 from agent_lsp.sessions.open_session import OpenSession
+from agent_lsp.wire.service import Call, Method
 
 _COMMANDS_NOTE = "What commands have changed is not listed here and cannot be undone."
 

@@ -13,8 +13,8 @@ from agent_lsp.server.hub import Hub
 from agent_lsp.server.model_handlers import ModelHandlers
 from agent_lsp.server.plain_commands import PlainHandlers
 from agent_lsp.server.run_handlers import RunHandlers
-from agent_lsp.server.service import Service
 from agent_lsp.server.session_handlers import SessionHandlers
+from agent_lsp.wire.service import Service
 
 
 def service(connection: Connection, hub: Hub, configured: Callable[[Configuration], None]) -> Service:

@@ -12,9 +12,10 @@ from typing import Any, cast
 
 from agent_lsp import __version__
 from agent_lsp.errors import FramingError, InvalidParams
-from agent_lsp.server import jsonrpc, method_names, parent
+from agent_lsp.server import method_names, parent
 from agent_lsp.server.framing import MAX_MESSAGE_BYTES, Decoder, begins_block
 from agent_lsp.server.plain_capabilities import plain_capabilities
+from agent_lsp.wire import jsonrpc
 
 POSITION_ENCODINGS = ("utf-8", "utf-16", "utf-32")
 _LOOKED_AT_BYTES = 4096

@@ -12,7 +12,7 @@ from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub
 from agent_lsp.server.methods import ModelTestParams, NoParams, Params
 from agent_lsp.server.run_methods import RunParams
-from agent_lsp.server.service import Call, Method
+from agent_lsp.wire.service import Call, Method
 
 
 class ModelHandlers:

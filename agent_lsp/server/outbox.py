@@ -15,8 +15,8 @@ from typing import Protocol, cast
 
 from agent_lsp.messages.content import Partial, PartialToolCall, PartialToolCallOutput
 from agent_lsp.messages.envelope import Message, ModelMessage, encode
-from agent_lsp.server import jsonrpc
 from agent_lsp.server.framing import frame
+from agent_lsp.wire import jsonrpc
 
 HIGH_WATER_BYTES = 16 * 2**20
 _BATCH_BYTES = 64 * 2**10

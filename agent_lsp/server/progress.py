@@ -8,7 +8,7 @@ from agent_lsp.messages.content import ToolCall
 from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import RequestBegin, RequestEnd
 from agent_lsp.server.connection import Connection
-from agent_lsp.server.peer_errors import ConnectionLost, PeerError
+from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 
 Token = str | int
 

@@ -29,9 +29,9 @@ from agent_lsp.server.run_methods import (
     SteerParams,
     UnsteerParams,
 )
-from agent_lsp.server.service import Call, Method, Observer
 from agent_lsp.sessions.budget import Allowance
 from agent_lsp.sessions.slash import expand
+from agent_lsp.wire.service import Call, Method, Observer
 
 _TITLE_CHARS = 60
 

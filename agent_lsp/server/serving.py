@@ -14,7 +14,7 @@ from agent_lsp.server import parent
 from agent_lsp.server.connection import Build, Connection
 from agent_lsp.server.handshake import Greeted
 from agent_lsp.server.outbox import HIGH_WATER_BYTES, Outbox
-from agent_lsp.server.transport import FdTransport
+from agent_lsp.wire.transport import FdTransport
 
 _log = logging.getLogger(__name__)
 _EXIT_S = 4.9

@@ -25,9 +25,9 @@ from agent_lsp.server.methods import (
     UpdateParams,
     model_name,
 )
-from agent_lsp.server.service import Call, Method
 from agent_lsp.server.uris import path_of
 from agent_lsp.sessions.open_session import SessionSpec
+from agent_lsp.wire.service import Call, Method
 
 
 class SessionHandlers:

@@ -13,8 +13,8 @@ from agent_lsp.server.documents.positions import column_to_index, lines_of
 from agent_lsp.server.documents.store import ChangeParams, Documents, OpenParams, SaveParams
 from agent_lsp.server.editor import BufferEditor, ClientEditor
 from agent_lsp.server.handshake import ClientInfo
-from agent_lsp.server.peer_errors import PeerError
 from agent_lsp.tools.disk import DiskEditor
+from agent_lsp.wire.peer_errors import PeerError
 
 
 @dataclass

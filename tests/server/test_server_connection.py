@@ -18,8 +18,8 @@ from agent_lsp.server.connection import Connection
 from agent_lsp.server.framing import Decoder, frame
 from agent_lsp.server.handshake import ClientInfo, Configuration, Greeted
 from agent_lsp.server.outbox import Outbox
-from agent_lsp.server.peer_errors import ConnectionLost, PeerError
-from agent_lsp.server.service import Call, Method, Observer, Service
+from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
+from agent_lsp.wire.service import Call, Method, Observer, Service
 
 
 class Params(BaseModel):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pydantic_core import from_json
 
 from agent_lsp.errors import FramingError
-from agent_lsp.server import jsonrpc
-from agent_lsp.server.jsonrpc import Invalid, Notification, Request, Response, parse
+from agent_lsp.wire import jsonrpc
+from agent_lsp.wire.jsonrpc import Invalid, Notification, Request, Response, parse
 
 LOADS = pytest.mark.parametrize("loads", [json.loads, from_json], ids=["json", "pydantic"])
 

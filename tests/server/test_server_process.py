@@ -26,7 +26,7 @@ from agent_lsp.__main__ import main
 def load():
     print("noise from an import")
     from pydantic import BaseModel
-    from agent_lsp.server.service import Method, Service
+    from agent_lsp.wire.service import Method, Service
 
     class Params(BaseModel):
         text: str = ""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_lsp.server import parent
-from agent_lsp.server.transport import FdTransport
+from agent_lsp.wire.transport import FdTransport
 
 
 class Receiver:

@@ -19,10 +19,10 @@ from agent_lsp.server.connection import Connection
 from agent_lsp.server.documents.abilities import Abilities
 from agent_lsp.server.documents.document import Document
 from agent_lsp.server.documents.positions import Places
-from agent_lsp.server.peer_errors import ConnectionLost, PeerError
 from agent_lsp.tools.difference import applied
 from agent_lsp.tools.editor import Applied, Outcome, Refused, Stale, TextEdit, Unknown
 from agent_lsp.tools.tool import CURRENT_CALL
+from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 
 _PATIENCE_S = 2.0
 

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.documents.store import Documents, file_of
-from agent_lsp.server.peer_errors import ConnectionLost, PeerError
 from agent_lsp.server.uris import uri_of
 from agent_lsp.tools.diagnostics import Finding, Severity
+from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 
 _PATIENCE_S = 2.0
 _SEVERITIES: dict[Any, Severity] = {1: "error", 2: "warning", 3: "information", 4: "hint"}

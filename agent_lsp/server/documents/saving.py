@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.documents.document import Document
-from agent_lsp.server.peer_errors import ConnectionLost, PeerError
+from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 
 _PATIENCE_S = 10.0  # people have formatters run when a file is saved
 _INFO = 3  # MessageType

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from agent_lsp.server.documents.document import Change, Document
 from agent_lsp.server.methods import Params
-from agent_lsp.server.service import Observer
+from agent_lsp.wire.service import Observer
 
 _DRIVE = re.compile(r"/([A-Za-z]):(?=/|$)")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic_core import to_json, to_jsonable_python
 
-from agent_lsp.server import jsonrpc
-from agent_lsp.server.peer_errors import ConnectionLost, PeerError
+from agent_lsp.wire import jsonrpc
+from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 
 
 class Questions:

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from agent_lsp.errors import InvalidParams, RequestRefused
-from agent_lsp.server import jsonrpc
-from agent_lsp.server.jsonrpc import RequestId
+from agent_lsp.wire import jsonrpc
+from agent_lsp.wire.jsonrpc import RequestId
 
 _log = logging.getLogger(__name__)
 _PLAIN_WORDS = {

@@ -1,0 +1,1 @@
+"""The Agent Client Protocol: a second front end on the same sessions."""
