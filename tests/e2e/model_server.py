@@ -3,7 +3,7 @@
     model.script([think("hm"), say("Hel", "lo"), use("read_file", {"file_path": "a.txt"})], [say("Done.")], refuse(503))
 
 Each request takes the next turn of the script. A turn is sent piece by piece; a `Gate` in it waits until a test opens
-it, `CUT` breaks the connection there. Every request is kept in `asked`.
+it, `CUT` breaks the connection there. Every request is kept in `asked`, but those for the list of `models`.
 """
 
 import asyncio
@@ -104,6 +104,7 @@ class ModelServer:
     def __init__(self):
         self.asked: list[Asked] = []
         self.accepted = 0
+        self.models: tuple[str, ...] = ()
         self._turns: list[Any] = []
         self._connections: set[asyncio.Task] = set()
 
@@ -137,6 +138,9 @@ class ModelServer:
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while goes_on:
                 asked = await _read(reader)
+                if asked.path.endswith("/models"):
+                    goes_on = await _answer(writer, "200 OK", {"data": [{"id": name} for name in self.models]})
+                    continue
                 self.asked.append(asked)
                 turn = self._turns.pop(0) if self._turns else Refuse(400, "the script has no turn for this request")
                 if isinstance(turn, Refuse):
@@ -154,9 +158,14 @@ async def _read(reader):
 
 
 async def _refuse(writer, turn):
-    body = json.dumps({"error": {"type": "refused", "message": turn.message}}).encode()
-    further = "".join(f"{name}: {value}\r\n" for name, value in turn.headers.items())
-    head = f"HTTP/1.1 {turn.status} Refused\r\ncontent-type: application/json\r\nconnection: close\r\n{further}"
+    error = {"error": {"type": "refused", "message": turn.message}}
+    return await _answer(writer, f"{turn.status} Refused", error, turn.headers)
+
+
+async def _answer(writer, status, value, headers=None):
+    body = json.dumps(value).encode()
+    further = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+    head = f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n{further}"
     writer.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
     await writer.drain()
     return False
