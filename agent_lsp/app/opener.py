@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agent_lsp.app.accounts import Accounts
+from agent_lsp.app.loops import Loops, replay
 from agent_lsp.app.models import Models
 from agent_lsp.app.outfit import Order, Outfit, outfit
 from agent_lsp.app.web import describer
@@ -24,8 +25,9 @@ from agent_lsp.config.settings import Settings, validate
 from agent_lsp.engine.ports import Ports
 from agent_lsp.engine.session import Session
 from agent_lsp.errors import AgentError, InvalidParams, WorkspaceInvalid
+from agent_lsp.loop.options import Preparation
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, timestamp
-from agent_lsp.messages.events import SessionUpdate
+from agent_lsp.messages.events import Mode, SessionUpdate
 from agent_lsp.policy.approver import SessionApprover
 from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.guard import Guard
@@ -51,6 +53,7 @@ from agent_lsp.tools.run_subagent import Errand, NoSubagents
 from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.memory import MemoryTrace
 from agent_lsp.trace.paths import DataDir, new_session_id
+from agent_lsp.trace.reader import read_trace
 from agent_lsp.trace.store import SessionStore
 from agent_lsp.trace.writer import TraceWriter
 
@@ -76,6 +79,7 @@ class App:
         self._accounts = Accounts(self.data.root, self.settings)
         self._workshop = Workshop(self.data, user_file, environ, scrub, self._models.secrets, warn)
         self._workshop.configure(self.settings)
+        self._loops = Loops(self._models, lambda: self.settings, self._begin_preparation)
 
     def configure(self, merged: Merged) -> bool:
         """Puts a configuration in force; open sessions keep theirs, keys aside. Raises InvalidSettings.
@@ -99,10 +103,7 @@ class App:
 
     def open(self, session_id: str, spec: SessionSpec, client: Client) -> OpenSession:
         """Makes a new session (`sessions.open_session.Opener`)."""
-        if spec.mode == "loop":
-            raise InvalidParams("invalid params: mode", [("mode", "the mode 'loop' is not available")])
-        profile = self._profile(spec.agent)
-        model = self.model(spec.model if spec.model is not None else profile.model or self._models.default())
+        profile, model = self._chosen(spec)
         outfit = self._outfit(Order(session_id, spec.workspace, model, profile.prompt), client, spec)
         if profile.tools is not None:
             outfit.equipment.toolset.keep(profile.tools)
@@ -156,6 +157,7 @@ class App:
             approval_mode=mode_named(settings.approval_mode or ""),
             thinking_level=level_named(settings.thinking_level or ""),
             title=settings.title,
+            mode=settings.mode or meta.mode,
         )
         outfit = self._outfit(Order(meta.session_id, workspace, model), client, spec)
         if settings.tools is not None:
@@ -165,6 +167,7 @@ class App:
         opened.session.replay(messages, past.call_ids if past else ())
         if past:
             opened.session.count_from(past.turns, past.usage)
+        replay(opened, lambda: self._traced(meta.session_id) if past else list(messages))
         return opened
 
     def _plug(
@@ -189,7 +192,9 @@ class App:
             budget,
             thinking_level=spec.thinking_level or self.settings.thinking_level,
         )
-        opened = OpenSession(session, trace, toolset, grants, paths, files, meta, model, budget, title=spec.title)
+        opened = OpenSession(session, trace, toolset, grants, paths, files, meta, model, budget, spec.mode or meta.mode)
+        opened.title = spec.title
+        self._loops.fit(opened, client, spec, scratchpad)
         outfit.adopt(opened)
         return opened
 
@@ -222,6 +227,19 @@ class App:
         opened.session.renew_prompt(outfit.equipment.instructions.prompt)
         return opened
 
+    def _begin_preparation(self, parent: OpenSession, client: Client, preparation: Preparation) -> OpenSession:
+        """Makes the child session that prepares a prompt of the parent (`app.loops.BeginChild`)."""
+        spec = SessionSpec(parent.workspace, mode="loop", thinking_level=parent.session.thinking_level, ephemeral=True)
+        outfit = self._outfit(Order(parent.session_id, spec.workspace, parent.model), client, spec)
+        if preparation.tools is not None:
+            outfit.equipment.toolset.keep(preparation.tools)
+        meta = self._meta(new_session_id(), spec, parent.model, outfit)
+        return self._plug(meta, parent.model, MemoryTrace(meta), outfit, spec)
+
+    def _traced(self, session_id: str) -> list[Message]:
+        """Everything in the traces of a session."""
+        return [one for file in self.data.trace_files(session_id) for one in read_trace(file.path, self._log_line)]
+
     def _purposes(self) -> dict[str, str]:
         """The configured profiles: what each is for, as its prompt begins."""
         prompts = {name: (profile.prompt or "").strip() for name, profile in self.settings.agents.items()}
@@ -237,10 +255,14 @@ class App:
         if model.endpoint.api != REHEARSAL and self._warming is None:
             self._warming = asyncio.get_running_loop().run_in_executor(None, import_module, _HTTP)
 
-    def use(self, session: Session, model: Model) -> None:
-        """Has the session go on with another model."""
-        options = self._models.options(model.endpoint, session.options.max_turns)
-        session.configure(llm=self._models.llm(model), options=options)
+    def mode_of(self, spec: SessionSpec) -> Mode:
+        """The mode that a session like this would have."""
+        return self._loops.mode_of(spec.mode, self._chosen(spec)[1])
+
+    def use(self, opened: OpenSession) -> None:
+        """Has the session go on with the model and the mode that it has now."""
+        options = self._models.options(opened.model.endpoint, opened.session.options.max_turns)
+        opened.session.configure(llm=self._loops.llm(opened), options=options)
 
     def toolset(self, workspace: Path) -> Toolset:
         """The tools that a new session would have there."""
@@ -269,7 +291,12 @@ class App:
             workspace=str(spec.workspace),
             created_at=timestamp(),
             tags=spec.tags,
+            mode=self._loops.mode_of(spec.mode, model),
         )
+
+    def _chosen(self, spec: SessionSpec) -> tuple[AgentProfile, Model]:
+        profile = self._profile(spec.agent)
+        return profile, self.model(spec.model if spec.model is not None else profile.model or self._models.default())
 
     def _profile(self, name: str | None) -> AgentProfile:
         if name is None:

@@ -87,6 +87,11 @@ class Session:
         self._runtime.thinking_level = level
 
     @property
+    def system_prompt(self) -> str:
+        """What the model is told of its role in the present context."""
+        return self._runtime.system
+
+    @property
     def options(self) -> EngineOptions:
         """The engine's settings in force."""
         return self._runtime.options

@@ -25,7 +25,7 @@ class Surroundings:
 
     around: Around
     read_archive: ReadArchive
-    base_prompt: str
+    base_prompt: Callable[[], str]
 
 
 class LoopSession:
@@ -63,6 +63,6 @@ class LoopSession:
 
     def snapshot(self) -> Entry:
         """The records as JSON values, which nothing changes any more."""
-        base = self._surroundings.base_prompt
+        base = self._surroundings.base_prompt()
         tools: Sequence[ToolSpec] = self._surroundings.around.tools()
         return self.records.snapshot(system_prompt(base, tools), base)

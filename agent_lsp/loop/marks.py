@@ -47,7 +47,7 @@ class Mark:
 def text_of(output: ToolCallOutput) -> str:
     """The tool's own text in an output."""
     chars = Mark.of(output).note_chars
-    return output.output[:-chars].removesuffix("\n") if 0 < chars < len(output.output) else output.output
+    return output.output[: max(0, len(output.output) - chars)]
 
 
 def reason_mark(reason: str | None) -> Fidelity | None:

@@ -16,6 +16,7 @@ from agent_lsp.engine.ports import LLM, CallBegin, CallDelta, Outcome, Part, Seg
 from agent_lsp.loop import compression, endings
 from agent_lsp.loop.marks import Mark, reason_of
 from agent_lsp.loop.options import CANNOT_COMPLETE, FINAL_ANSWER, LoopOptions
+from agent_lsp.loop.planned_llm import PlannedLLM
 from agent_lsp.loop.preparation import Child, PreparationFailed, is_answer, prepare
 from agent_lsp.loop.reader import Planned, arguments, single_string
 from agent_lsp.loop.records import CallRecord, Turn
@@ -44,7 +45,7 @@ class Around:
 
     tools: Callable[[], Sequence[ToolSpec]]
     llm: Callable[[], LLM]
-    summarizer: LLM | None = None
+    summarizer: Callable[[], LLM] | None = None
     child: Child | None = None
 
 
@@ -75,7 +76,11 @@ class LoopPolicy(Hooks):
     def compression(self, messages: Sequence[Content]) -> HistoryPlan | None:
         """A summary, if the history has become too long."""
         self._known = messages
-        return compression.plan(messages, self._limits, self._around.summarizer) if self._is_on else None
+        if not self._is_on:
+            return None
+        summarizer = self._around.summarizer
+        planned = PlannedLLM(summarizer(), str, self._options.max_output_chars) if summarizer else None
+        return compression.plan(messages, self._limits, planned)
 
     def setting_up(self, input: Sequence[UserContent]) -> Coroutine[Any, Any, Sequence[Text] | Stop] | None:
         """Finds out whether a tool that has asked is answered, and has values named for the prompt."""

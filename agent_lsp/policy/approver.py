@@ -43,11 +43,15 @@ class Remember:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a person says. A `remember` that was not offered is ignored; `feedback` counts with a deny only."""
+    """What a person says. A `remember` that was not offered is ignored; `feedback` counts with a deny only.
+
+    `failed`: nobody has said it, their client broke.
+    """
 
     decision: Literal["allow", "deny"]
     remember: Remember | None = None
     feedback: str | None = None
+    failed: bool = False
 
 
 class Person(Protocol):
@@ -86,7 +90,7 @@ class SessionApprover:
             if answer == "withdrawn":
                 continue
             if answer.decision != "allow":
-                return Decision("deny", "user", feedback=answer.feedback)
+                return Decision("deny", "user", feedback=answer.feedback, failed=answer.failed)
             now = self._guard.decide(call, access)
             if now.action == "forbidden" or now.places != verdict.places:
                 continue  # a link was moved while the person thought
@@ -124,7 +128,7 @@ class SessionApprover:
                 raise
         except AgentError as error:
             _log.info("the question about %s was not answered: %s", question.call.name, error.message)
-            answer = Answer("deny")
+            answer = Answer("deny", failed=True)
         if needless:
             return "withdrawn"
         return answer or "nobody"

@@ -37,7 +37,7 @@ class ClientPerson:
             outcome = "withdrawn"
             raise
         except PeerError:
-            return Answer("deny")
+            return Answer("deny", failed=True)
         finally:
             del self.open[id]
             self._connection.notify(

@@ -14,6 +14,7 @@ from agent_lsp.server.model_handlers import ModelHandlers
 from agent_lsp.server.plain_commands import PlainHandlers
 from agent_lsp.server.run_handlers import RunHandlers
 from agent_lsp.server.session_handlers import SessionHandlers
+from agent_lsp.server.snapshots import SnapshotHandlers
 from agent_lsp.wire.service import Service
 
 
@@ -22,7 +23,7 @@ def service(connection: Connection, hub: Hub, configured: Callable[[Configuratio
     sessions, runs, contexts = SessionHandlers(connection, hub), RunHandlers(connection, hub), CompactHandlers(hub)
     models = ModelHandlers(connection, hub)
     requests = sessions.requests() | runs.requests() | contexts.requests() | models.requests()
-    requests |= EditHandlers(hub).requests()
+    requests |= EditHandlers(hub).requests() | SnapshotHandlers(hub).requests()
     if connection.greeted.client.plain:
         requests |= PlainHandlers(connection, hub, requests).requests()
     return Service(

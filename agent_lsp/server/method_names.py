@@ -13,6 +13,7 @@ METHODS: tuple[str, ...] = (
     "agent/session/resume",
     "agent/session/fork",
     "agent/session/delete",
+    "agent/session/snapshot",
     "agent/run",
     "agent/steer",
     "agent/unsteer",
@@ -31,4 +32,4 @@ METHODS: tuple[str, ...] = (
     "agent/title",
 )
 SERVER_REQUESTS: tuple[str, ...] = ("agent/approve", "agent/ask", "agent/saveDocument", "agent/diagnostics")
-MODES: tuple[str, ...] = ("native",)
+MODES: tuple[str, ...] = ("native", "loop")

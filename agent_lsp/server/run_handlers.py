@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.goal import Goal
+from agent_lsp.engine.hooks import Terms
 from agent_lsp.engine.tasks import CompactionTicket, Ticket
 from agent_lsp.errors import RequestRefused
 from agent_lsp.messages.content import Text, UserContent
@@ -17,12 +18,14 @@ from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub, Served, refuse
 from agent_lsp.server.inputs import attached_files, read_input
+from agent_lsp.server.loop_params import check_retries, refuse_what_is_not_for
 from agent_lsp.server.methods import Input, SessionParams, model_name
 from agent_lsp.server.progress import Progress, new_token
 from agent_lsp.server.run_methods import (
     AbortAnswer,
     AbortParams,
     GoalAnswer,
+    LoopAnswer,
     RunAnswer,
     RunParams,
     SteerAnswer,
@@ -66,7 +69,7 @@ class RunHandlers:
 
     def run(self, params: RunParams, call: Call) -> Awaitable[RunAnswer]:
         """`agent/run`: takes its place before it returns; the result comes when the task has ended."""
-        _refuse_what_is_not_native(params)
+        check_retries(params)
         if not params.input:
             raise refuse("input", "must not be empty")
         is_first = params.session_id is None and not self._hub.has_current
@@ -88,13 +91,15 @@ class RunHandlers:
 
     def _submit(self, params: RunParams, served: Served) -> tuple[tuple[UserContent, ...], Ticket]:
         opened = served.session
+        refuse_what_is_not_for(opened.mode, params)
         input = self._read(params.input, served)
         if not input:
             raise refuse("input", "must not be empty")
         if params.model is not None:
             opened.update(SessionUpdate(model=model_name(params.model)), self._hub.opener)
         goal = Goal(params.goal.budget) if params.goal else None
-        ticket = opened.session.submit(input, params.thinking_level, goal, queue=params.queue_if_busy)
+        terms = Terms(params.expected, params.max_retries)
+        ticket = opened.session.submit(input, params.thinking_level, goal, terms, queue=params.queue_if_busy)
         if params.budget:
             opened.budget.allow(ticket.run_id, Allowance(params.budget.usd or 0, params.budget.tokens or 0))
         return input, ticket
@@ -120,9 +125,8 @@ class RunHandlers:
             queued=ticket.queued or None,
             finish=result.finish,
             undelivered=result.undelivered,
-            goal=GoalAnswer(outcome=goal.outcome, rounds=goal.rounds, used=goal.used)
-            if (goal := result.goal)
-            else None,
+            goal=GoalAnswer.of(result.goal) if result.goal else None,
+            loop=LoopAnswer(outcome=result.outcome) if result.outcome else None,
         )
 
     def steer(self, params: SteerParams, _: Call) -> SteerAnswer:
@@ -192,12 +196,6 @@ class RunHandlers:
         else:
             progress.begin()
         return progress
-
-
-def _refuse_what_is_not_native(params: RunParams) -> None:
-    for field, name in (("expected", "expected"), ("max_retries", "maxRetries")):
-        if getattr(params, field) is not None:
-            raise refuse(name, "is for loop mode only")
 
 
 def _shows_progress(connection: Connection) -> bool:

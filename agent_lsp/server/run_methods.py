@@ -54,6 +54,12 @@ class GoalAnswer(Result):
         return cls(outcome=result.outcome, rounds=result.rounds, used=result.used)
 
 
+class LoopAnswer(Result):
+    """How a prompt of a loop session ended."""
+
+    outcome: str
+
+
 class RunAnswer(Result):
     """How a run ended. A task that ended badly is a result too."""
 
@@ -68,6 +74,7 @@ class RunAnswer(Result):
     finish: Finish | None = None
     undelivered: int | None = None
     goal: GoalAnswer | None = None
+    loop: LoopAnswer | None = None
 
 
 class SteerParams(Params):

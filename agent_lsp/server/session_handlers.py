@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
 from typing import Any
 
 from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.server.connection import Connection
-from agent_lsp.server.history import history, read_seed
-from agent_lsp.server.hub import Hub, info, refuse
+from agent_lsp.server.history import history
+from agent_lsp.server.hub import Hub, info
+from agent_lsp.server.loop_params import read_history, read_limits, read_preparation, refuse_what_is_not_for
 from agent_lsp.server.methods import (
     ForkParams,
     HistoryParams,
@@ -54,9 +56,6 @@ class SessionHandlers:
 
     def new(self, params: NewParams, call: Call) -> SessionInfo:
         """`agent/session/new`."""
-        for field in ("limits", "preparation"):
-            if getattr(params, field) is not None:
-                raise refuse(field, "is for loop mode only")
         workspace = self._hub.opener.workspace
         spec = SessionSpec(
             workspace=path_of(params.workspace, "workspace") if params.workspace is not None else workspace,
@@ -70,7 +69,14 @@ class SessionHandlers:
             tags=tuple(params.tags) if params.tags is not None else None,
             title=params.title or None,
             ephemeral=params.ephemeral,
-            initial_history=read_seed(params.initial_history or []),
+        )
+        mode = self._hub.opener.mode_of(spec)
+        refuse_what_is_not_for(mode, params)
+        spec = replace(
+            spec,
+            initial_history=read_history(mode, params.initial_history),
+            limits=read_limits(params.limits),
+            preparation=read_preparation(params.preparation),
         )
         served = self._hub.create(spec)
         call.after_answer(lambda: self._hub.opener.warm_up(served.session.model))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from agent_lsp.engine.ports import Sink, ThinkingLevel
 from agent_lsp.engine.session import Session
 from agent_lsp.errors import InvalidParams, SessionBusy
+from agent_lsp.loop.loop_session import LoopSession
+from agent_lsp.loop.options import Preparation
 from agent_lsp.messages.content import Content
 from agent_lsp.messages.envelope import Message, SessionMeta, timestamp
 from agent_lsp.messages.events import Mode, SessionUpdate
@@ -46,6 +48,9 @@ class SessionSpec:
     title: str | None = None
     ephemeral: bool = False
     initial_history: tuple[Content, ...] = ()
+    limits: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Those of `config.sections.Loop` that were given, by name."""
+    preparation: Preparation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +140,12 @@ class Opener(Protocol):
         """Prepares for requests to the model, beside everything else."""
         ...
 
-    def use(self, session: Session, model: Model) -> None:
-        """Has the session go on with another model."""
+    def mode_of(self, spec: SessionSpec) -> Mode:
+        """The mode that a session like this would have. Raises ModelUnavailable and InvalidParams."""
+        ...
+
+    def use(self, opened: OpenSession) -> None:
+        """Has the session go on with the model and the mode that it has now."""
         ...
 
     def toolset(self, workspace: Path) -> Toolset:
@@ -159,6 +168,7 @@ class OpenSession:
     budget: Budget
     mode: Mode = "native"
     title: str | None = None
+    loop: LoopSession | None = None
     updated_at: str = field(default_factory=timestamp)
     commands: Commands = dict
 
@@ -181,14 +191,13 @@ class OpenSession:
         between_runs = change.model is not None or change.mode is not None or change.tools is not None
         if between_runs and self.session.is_busy:
             raise SessionBusy(self.session_id, self.session.run_id)
-        if change.mode not in (None, self.mode):
-            raise InvalidParams("invalid params: mode", [("mode", f"the mode {change.mode!r} is not available")])
         model = opener.model(change.model) if change.model is not None else None
         if change.tools is not None:
             self._keep_tools(change.tools)
+        if model or change.mode:
+            self.model, self.mode = model or self.model, change.mode or self.mode
+            opener.use(self)
         if model:
-            self.model = model
-            opener.use(self.session, model)
             self.toolset.hide(useless(sees=model.endpoint.vision))
         if change.approval_mode is not None:
             self.grants.set_mode(change.approval_mode)  # pyright: ignore[reportArgumentType] - checked by the front end

@@ -21,6 +21,7 @@ class Output:
         self._shown: list[str] = []
         self._length = 0
         self._archive: Archive | None = None
+        self.note_chars = 0
 
     @property
     def text(self) -> str:
@@ -38,8 +39,15 @@ class Output:
         if not lines and not self._length:
             lines = [NO_OUTPUT]
         if lines:
-            tail += self._show(("" if self._at_line_start() else "\n") + "\n".join(lines))
+            note = ("" if self._at_line_start() else "\n") + "\n".join(lines)
+            self.note_chars = len(note)
+            tail += self._show(note)
         return tail
+
+    @property
+    def archive(self) -> str | None:
+        """The file with the whole text of an output that was cut."""
+        return str(self._archive.path) if self._archive and not self._archive.error else None
 
     def discard(self) -> None:
         """Lets go of the archive of a call that nobody waits for any more."""

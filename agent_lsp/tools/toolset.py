@@ -266,7 +266,7 @@ class Toolset:
         seen = f"{streamed}{end.text}{end.note}"
         repeated = self._repeats.note(call, seen, is_failure=end.stop_reason == "failed")
         output.close(end.note, repeated)
-        return ToolResult(output.text, end.stop_reason, end.images, end.needs_input)
+        return ToolResult(output.text, end.stop_reason, end.images, end.needs_input, output.note_chars, output.archive)
 
     def _shown(self, text: str) -> str:
         return visible(self._mask(text))

@@ -72,7 +72,7 @@ def scene(paths, home, workspace, fakes):
         (Answer("deny", feedback="no"), Decision("deny", "user", feedback="no")),
         (Answer("allow", feedback="ignored"), ALLOWED),
         (None, Decision("deny", "default")),
-        (AgentError("the client answered with an error"), DENIED),
+        (AgentError("the client answered with an error"), Decision("deny", "user", failed=True)),
         (Answer("maybe"), DENIED),
     ],
 )

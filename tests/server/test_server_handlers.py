@@ -83,7 +83,8 @@ async def test_what_is_announced_is_what_is_served(tmp_path, monkeypatch):
         ("agent/session/new", {"approvalMode": "yolo"}, "approvalMode"),
         ("agent/session/new", {"agent": "nobody"}, "agent"),
         ("agent/session/new", {"maxTurns": "many"}, "maxTurns"),
-        ("agent/session/new", {"mode": "loop"}, "mode"),
+        ("agent/session/new", {"mode": "loop", "limits": {"maxErrors": 0}}, "limits.maxErrors"),
+        ("agent/session/new", {"mode": "loop", "preparation": {"retries": 1}}, "preparation.text"),
         ("agent/session/new", {"limits": {}}, "limits"),
         ("agent/session/new", {"preparation": {}}, "preparation"),
         ("agent/session/new", {"workspace": "http://example.org/"}, "workspace"),
@@ -224,7 +225,7 @@ async def test_an_update_that_is_refused_changes_nothing(tmp_path, monkeypatch):
     async with front_end(tmp_path, monkeypatch) as (client, _):
         before = await client.ask("agent/session/new")
         session = before["sessionId"]
-        for wrong in ({"tools": ["nothing"]}, {"model": "nobody/none"}, {"mode": "loop"}):
+        for wrong in ({"tools": ["nothing"]}, {"model": "nobody/none"}, {"mode": "other"}):
             await client.refusal("agent/session/update", sessionId=session, title="T", approvalMode="plan", **wrong)
         assert await client.ask("agent/session/update", sessionId=session) == before
         assert client.streamed("session_update") == []

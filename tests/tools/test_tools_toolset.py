@@ -93,13 +93,13 @@ def test_each_wrong_field_is_named(tmp_path):
 @pytest.mark.asyncio
 async def test_pieces_come_as_they_are_and_the_result_is_last(tmp_path):
     done = await use(toolset(tmp_path, Scripted("a", "b", End(note="[n]"))), "echo", {})
-    assert done.pieces == ["a", "b", "\n[n]"] and done.result == ToolResult()
+    assert done.pieces == ["a", "b", "\n[n]"] and done.result == ToolResult(note_chars=4)
 
 
 @pytest.mark.asyncio
 async def test_a_single_text_is_one_complete_output(tmp_path):
     done = await use(toolset(tmp_path, Scripted(End("a", "[n]", images=("data:",)))), "echo", {})
-    assert (done.pieces, done.result) == ([], ToolResult("a\n[n]", images=("data:",)))
+    assert (done.pieces, done.result) == ([], ToolResult("a\n[n]", images=("data:",), note_chars=4))
 
 
 @pytest.mark.asyncio
