@@ -12,21 +12,19 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import inspect
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-from pydantic import ValidationError
 from pydantic_core import from_json
 
 from agent_lsp.errors import FramingError
 from agent_lsp.server.handshake import Greeted
 from agent_lsp.server.outbox import Outbox
-from agent_lsp.wire import jsonrpc, refusals
+from agent_lsp.wire import jsonrpc
 from agent_lsp.wire.asking import Questions, encoded
-from agent_lsp.wire.service import Call, Method, Service
+from agent_lsp.wire.dispatch import Dispatcher
+from agent_lsp.wire.service import Call, Service
 from agent_lsp.wire.transport import Transport
 
 Build = Callable[["Connection"], Service]
@@ -48,7 +46,7 @@ class Connection:
         self._transport: Transport
         self._questions: Questions
         self._service: Service | None = None
-        self._calls: dict[tuple[type, jsonrpc.RequestId], Call] = {}
+        self._dispatcher: Dispatcher
         self._spawned: set[asyncio.Task[Any]] = set()
         self._shut = self._held = False
 
@@ -117,6 +115,7 @@ class Connection:
         """Gives the connection its way out; before anything else."""
         self._transport, self.outbox = transport, outbox
         self._questions = Questions(outbox.post)
+        self._dispatcher = Dispatcher(outbox.post, self.spawn)
 
     def serve(self, service: Service) -> None:
         """Begins to dispatch, with what came meanwhile."""
@@ -151,14 +150,14 @@ class Connection:
         assert self._service is not None
         self.outbox.hurry()
         await self._service.shutdown()
-        others = [other for other in self._calls.values() if other is not call and other.task is not None]
+        others = [other for other in self._dispatcher.open() if other is not call and other.task is not None]
         tasks = [other.task for other in others if other.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=_SHUTDOWN_S)
         for other in others:
             if not other.answered and other.task is not None:
                 other.task.cancel()
-                self._answer(other, jsonrpc.failure(other.id, "request_cancelled", "the server is shutting down"))
+                self._dispatcher.refuse(other, "request_cancelled", "the server is shutting down")
 
     # --- dispatch -----------------------------------------------------------------------------------------------------
 
@@ -186,114 +185,28 @@ class Connection:
             case jsonrpc.Notification("exit"):
                 self.end("the client said exit")
             case jsonrpc.Notification("$/cancelRequest", params):
-                self._cancel(params)
+                self._dispatcher.cancel((params or {}).get("id"))
             case jsonrpc.Notification(method, params):
-                self._notification(method, params, service)
+                self._dispatcher.notified(method, params, service.notifications.get(method))
             case jsonrpc.Response() as response:
                 if not self._questions.settle(response):
                     _log.info("an answer to no open request: %.100r", response.id)
             case jsonrpc.Invalid(given) as invalid:
-                known = given is None or (type(given), given) not in self._calls
+                known = given is None or not self._dispatcher.is_open(given)
                 self.outbox.post((invalid if known else dataclasses.replace(invalid, id=None)).answer())
 
     def _request(self, request: jsonrpc.Request, service: Service) -> None:
-        key = (type(request.id), request.id)
-        if key in self._calls:
-            self.outbox.post(jsonrpc.failure(None, "invalid_request", "a request with this id is being answered"))
+        call = self._dispatcher.admit(request)
+        if call is None:
             return
         if self._shut or request.method == "initialize":
             why = "the server is shut down" if self._shut else "initialize was answered already"
-            self.outbox.post(jsonrpc.failure(request.id, "invalid_request", why))
-            return
-        call = self._calls[key] = Call(request.id, request.method)
-        if request.method == "shutdown":
+            self._dispatcher.refuse(call, "invalid_request", why)
+        elif request.method == "shutdown":
             self._shut = True
-            call.task = self.spawn(self._finish_call(call, self._shutdown(call)))
-            return
-        method = service.requests.get(request.method)
-        if method is None:
-            self._answer(call, jsonrpc.failure(call.id, "method_not_found", f"no method {request.method[:100]!r}"))
-            return
-        with self._answering(call):
-            self._begin(call, method, request.params)
-
-    def _begin(self, call: Call, method: Method[Any], sent: dict[str, Any]) -> None:
-        try:
-            params = method.params.model_validate(sent)
-        except ValidationError as error:
-            raise refusals.invalid_params(error, sent) from None
-        result = method.handler(params, call)
-        if inspect.isawaitable(result):
-            call.task = self.spawn(self._finish_call(call, result))
+            self._dispatcher.wait(call, self._shutdown(call))
         else:
-            self._answer(call, jsonrpc.success(call.id, encoded(result)))
-
-    async def _finish_call(self, call: Call, work: Awaitable[Any]) -> None:
-        call.started = True
-        with self._answering(call):
-            if call.cancelled_early:
-                _discard(work)
-                raise asyncio.CancelledError
-            self._answer(call, jsonrpc.success(call.id, encoded(await work)))
-
-    @contextmanager
-    def _answering(self, call: Call) -> Generator[None]:
-        """The handler boundary: whatever leaves a handler becomes its answer."""
-        try:
-            yield
-        except asyncio.CancelledError:
-            self._answer(call, jsonrpc.failure(call.id, "request_cancelled", "cancelled"))
-            raise
-        except Exception as error:
-            self._answer(call, refusals.failure(call.id, error))
-
-    def _answer(self, call: Call, body: bytes) -> None:
-        if call.answered:
-            return
-        del self._calls[type(call.id), call.id]
-        self.outbox.post(body)
-        call.settle()
-
-    def _cancel(self, params: dict[str, Any] | None) -> None:
-        request_id = (params or {}).get("id")
-        if isinstance(request_id, str | int | float):
-            call = self._calls.get((type(request_id), request_id))
-            if call is not None:
-                with self._answering(call):
-                    call.cancel()
-
-    def _notification(self, method: str, params: dict[str, Any] | None, service: Service) -> None:
-        observer = service.notifications.get(method)
-        if observer is None:
-            _log.info("a notification that nobody knows: %.100r", method)
-            return
-        with _observing(method):
-            result = observer.handler(observer.params.model_validate(params or {}))
-            if result is not None:
-                self.spawn(_observe(method, result))
-
-
-async def _observe(method: str, work: Awaitable[None]) -> None:
-    with _observing(method):
-        await work
-
-
-@contextmanager
-def _observing(method: str) -> Generator[None]:
-    """The handler boundary of notifications: there is nobody to answer, so the log is told."""
-    try:
-        yield
-    except ValidationError as error:
-        _log.info("%s with params that do not fit: %d errors", method, error.error_count())
-    except Exception:
-        _log.exception("the handler of %s failed", method)
-
-
-def _discard(work: Awaitable[Any]) -> None:
-    if inspect.iscoroutine(work):
-        work.close()
-    elif isinstance(work, asyncio.Future):
-        work.cancel()
+            self._dispatcher.serve(call, service.requests.get(request.method), request.params)
 
 
 def _loads(body: bytes) -> Any:

@@ -1,1 +1,1 @@
-"""What every front end speaks over: JSON-RPC, its transport, and the answering of requests. Nothing here knows a method."""
+"""What every front end speaks over: JSON-RPC, its transport, the answering of requests. It knows no method."""

@@ -13,10 +13,13 @@ from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 
 
 class Questions:
-    """The open requests of one connection. `post` queues a body for the client."""
+    """The open requests of one connection. `post` queues a body for the client.
 
-    def __init__(self, post: Callable[[bytes], None]) -> None:
-        self._post = post
+    `withdrawal` is how a request is taken back: the method, and the name of the field with the request's id.
+    """
+
+    def __init__(self, post: Callable[[bytes], None], withdrawal: tuple[str, str] = ("$/cancelRequest", "id")) -> None:
+        self._post, self._withdrawal = post, withdrawal
         self._open: dict[int, asyncio.Future[Any]] = {}
         self._last_id = 0
         self._lost = False
@@ -33,7 +36,8 @@ class Questions:
             return await answer
         finally:
             if self._open.pop(request_id, None) is not None:
-                self._post(jsonrpc.notification("$/cancelRequest", encoded({"id": request_id})))
+                method, field = self._withdrawal
+                self._post(jsonrpc.notification(method, encoded({field: request_id})))
 
     def settle(self, response: jsonrpc.Response) -> bool:
         """Gives an answer to whoever waits for it; False when nobody does."""

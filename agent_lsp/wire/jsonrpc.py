@@ -155,9 +155,15 @@ def success(request_id: RequestId, result: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (dumps(request_id), result)
 
 
-def failure(request_id: RequestId | None, kind: str, message: str, data: Mapping[str, Any] | None = None) -> bytes:
-    """The body of an error response; `kind` is one of `CODES`."""
-    error = {"code": CODES[kind], "message": message, "data": {"kind": kind, **(data or {})}}
+def failure(
+    request_id: RequestId | None,
+    kind: str,
+    message: str,
+    data: Mapping[str, Any] | None = None,
+    codes: Mapping[str, int] = CODES,
+) -> bytes:
+    """The body of an error response; `kind` is one of `codes`."""
+    error = {"code": codes[kind], "message": message, "data": {"kind": kind, **(data or {})}}
     return dumps({"jsonrpc": "2.0", "id": request_id, "error": error})
 
 

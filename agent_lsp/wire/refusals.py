@@ -23,9 +23,9 @@ _PLAIN_WORDS = {
 }
 
 
-def failure(request_id: RequestId, error: Exception) -> bytes:
+def failure(request_id: RequestId, error: Exception, codes: Mapping[str, int] = jsonrpc.CODES) -> bytes:
     """The body that answers a request whose handler raised; what nobody expected is logged with its traceback."""
-    if not isinstance(error, RequestRefused) or error.kind not in jsonrpc.CODES:
+    if not isinstance(error, RequestRefused) or error.kind not in codes:
         _log.error("a handler failed", exc_info=error)
         return jsonrpc.failure(request_id, "internal_error", f"internal error ({type(error).__name__})")
     data: dict[str, Any] = {"retryable": error.retryable}
@@ -38,7 +38,7 @@ def failure(request_id: RequestId, error: Exception) -> bytes:
             data[key] = value
     if isinstance(error, InvalidParams):
         data["errors"] = [{"path": path, "message": message} for path, message in error.errors]
-    return jsonrpc.failure(request_id, error.kind, error.message, data)
+    return jsonrpc.failure(request_id, error.kind, error.message, data, codes)
 
 
 def invalid_params(error: ValidationError, sent: Any) -> InvalidParams:
