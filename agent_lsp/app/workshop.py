@@ -86,6 +86,7 @@ class Workshop:
     def configure(self, settings: Settings) -> None:
         """Puts another configuration in force, for sessions that are made from now on."""
         self._settings, self._mcp, self._offline = settings.tools, settings.mcp_servers, settings.offline
+        self._mcp_failed = set[str]()
         self.command_policy = CommandPolicy(
             deny=settings.tools.deny_commands, read_only=settings.tools.read_only_commands
         )
@@ -123,7 +124,9 @@ class Workshop:
         toolset.watch(instructions.touched)
         if self._mcp:
             own = self._processes.session()
-            toolset.add_late(McpServers(self._mcp, own, root, offline=self._offline, say=self._warn))
+            toolset.add_late(
+                McpServers(self._mcp, own, root, offline=self._offline, say=self._warn, failed=self._mcp_failed)
+            )
         return Equipment(toolset, paths, instructions, workspace.scratchpad, files)
 
     def warm_up(self) -> None:

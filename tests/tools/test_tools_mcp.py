@@ -70,11 +70,12 @@ class Setup:
 async def setup(tmp_path):
     """setup(name=server, …) → Setup, closed in the end."""
     made: list[Setup] = []
+    failed: set[str] = set()
     processes = Processes(scrub=frozenset({"PLANTED_KEY"}), environment={**os.environ, "PLANTED_KEY": "planted"})
 
     def _setup(*, offline=False, **configured: McpServer) -> Setup:
         said: list[str] = []
-        servers = McpServers(configured, processes.session(), tmp_path, offline=offline, say=said.append)
+        servers = McpServers(configured, processes.session(), tmp_path, offline=offline, say=said.append, failed=failed)
         toolset = Toolset((), ToolLimits(timeout_s=20), tmp_path / "scratch", secrets(configured.values()))
         toolset.add_late(servers)
         made.append(Setup(toolset, servers, said=said))
@@ -215,6 +216,17 @@ async def test_a_server_that_never_answers_holds_up_nobody_for_long(setup, monke
     assert "mcp__files__echo" in one.names()
 
 
+async def test_a_server_that_failed_in_one_session_holds_up_no_other(setup, monkeypatch):
+    monkeypatch.setattr(one_server, "CONNECT_S", 0.5)
+    await setup(dead=stdio("never")).connect()
+    monkeypatch.setattr(all_servers, "WAIT_S", 600)
+    monkeypatch.setattr(one_server, "CONNECT_S", 600)
+    await setup(dead=stdio("never")).prepare()
+    other = setup(dead=stdio("never"), files=stdio("plain"))
+    await other.prepare()
+    assert "mcp__files__echo" in other.names() and not other.ended.is_set()
+
+
 async def test_a_server_that_dies_leaves_its_last_words_without_secrets(setup):
     one = setup(dead=stdio("dies", KEY="PLANTED-secret"))
     results = await one.connect()
@@ -299,7 +311,7 @@ from pathlib import Path
 
 async def main():
     command = McpServer(command=sys.executable, args=("-B", sys.argv[1], "locked"))
-    servers = McpServers({"files": command}, Processes().session(), Path("/"), offline=False, say=print)
+    servers = McpServers({"files": command}, Processes().session(), Path("/"), offline=False, say=print, failed=set())
     ready = asyncio.Event()
     servers.prepare(lambda event: ready.set() if event.type == "mcp_connect_end" else None)
     await ready.wait()

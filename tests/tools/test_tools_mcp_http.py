@@ -102,7 +102,7 @@ async def on_url(url: str, folder, **headers: str):
     configured = {"web": McpServer(url=url, headers=headers)}
     ended: asyncio.Future[McpConnectEnd] = asyncio.get_running_loop().create_future()
     processes = Processes()
-    servers = McpServers(configured, processes.session(), folder, offline=True, say=lambda _: None)
+    servers = McpServers(configured, processes.session(), folder, offline=True, say=lambda _: None, failed=set())
     toolset = Toolset((), ToolLimits(timeout_s=20), folder / "scratch", secrets(configured.values()))
     toolset.add_late(servers)
     toolset.prepare(lambda event: ended.set_result(event) if isinstance(event, McpConnectEnd) else None)

@@ -45,7 +45,7 @@ def npm(tmp_path_factory) -> Path:
 async def with_tools(folder: Path, trial, **configured: McpServer):
     """The trial gets the tools of these servers, all of which have to answer."""
     processes, ended = Processes(), asyncio.get_running_loop().create_future()
-    servers = McpServers(configured, processes.session(), folder, offline=False, say=print)
+    servers = McpServers(configured, processes.session(), folder, offline=False, say=print, failed=set())
     toolset = Toolset((), ToolLimits(timeout_s=60), folder / "scratch")
     toolset.add_late(servers)
     toolset.prepare(lambda event: ended.set_result(event) if isinstance(event, McpConnectEnd) else None)

@@ -33,7 +33,8 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 class McpServers:
     """`LateTools` of a session.
 
-    `commands` are the session's for nothing but these servers. `say` tells the person of a server that failed.
+    `commands` are the session's for nothing but these servers. `say` tells the person of a server that failed. No run
+    waits for one that is in `failed`, which sessions share: the servers that did not answer when they were last asked.
     """
 
     def __init__(
@@ -44,8 +45,9 @@ class McpServers:
         *,
         offline: bool,
         say: Callable[[str], None],
+        failed: set[str],
     ) -> None:
-        self._commands, self._say = commands, say
+        self._commands, self._say, self._failed = commands, say, failed
         self._scope = TaskScope("mcp")
         self._ready: asyncio.Future[None] | None = None
         self._is_closed = False
@@ -96,16 +98,28 @@ class McpServers:
     async def _connect(self, announce: Callable[[Event], None]) -> None:
         announce(McpConnectBegin(servers=(*(one.name for one in self._servers), *sorted(self._refused))))
         refused = [_not_offline(name) for name in sorted(self._refused)]
-        results = (*await asyncio.gather(*(server.connect() for server in self._servers)), *refused)
+        awaited = {one.name for one in self._servers} - self._failed
+        self._arrived(awaited)
+        results = (*await asyncio.gather(*(self._connect_one(one, awaited) for one in self._servers)), *refused)
         if self._is_closed:
             return
-        if self._ready:
-            _resolve(self._ready)
         all_well = all(one.status == "completed" for one in results)
         announce(McpConnectEnd(status="completed" if all_well else "failed", results=results))
         for one in results:
             if one.error:
                 self._say(f"the MCP server {one.server} is left out: {one.error}")
+
+    async def _connect_one(self, server: Server, awaited: set[str]) -> McpServerResult:
+        result = await server.connect()
+        note = self._failed.discard if result.status == "completed" else self._failed.add
+        note(server.name)
+        awaited.discard(server.name)
+        self._arrived(awaited)
+        return result
+
+    def _arrived(self, awaited: set[str]) -> None:
+        if self._ready and not awaited:
+            _resolve(self._ready)
 
     async def look_again(self) -> None:
         """Has servers that have said that their tools are others now list them again."""
