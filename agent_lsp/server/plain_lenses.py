@@ -17,7 +17,7 @@ from agent_lsp.server.edits import EditInfo, EditList
 from agent_lsp.server.hub import Hub
 from agent_lsp.server.methods import Params
 from agent_lsp.server.plain_actions import DocumentId
-from agent_lsp.server.plain_answers import Answers
+from agent_lsp.server.plain_answers import MOST_CHARS, Answers
 from agent_lsp.server.plain_arguments import ExecuteParams, argument
 from agent_lsp.server.plain_capabilities import EDIT_COMMANDS, refreshes_lenses
 from agent_lsp.sessions.open_session import OpenSession
@@ -111,10 +111,10 @@ class Lenses:
     async def _shown(
         self, session_id: str, edit_id: str, name: str, texts: tuple[str | None, str | None]
     ) -> dict[str, Any]:
-        """Answered before it is shown, as the transcript is; a client that opens nothing gets it as a message."""
+        """Answered before it is opened, as the transcript is; a client that opens nothing gets a short one as it is."""
         diff = await asyncio.to_thread(unified_diff, name, *texts)
         path = self._hub.scratchpad(session_id) / "diffs" / f"{edit_id}.diff"
-        if not self._answers.can_open:
+        if not self._answers.can_open and len(diff) <= MOST_CHARS:
             self._answers.say("info", diff)
             return {"diff": diff}
         try:

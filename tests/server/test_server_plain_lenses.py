@@ -91,6 +91,17 @@ async def test_the_diff_is_a_message_where_nothing_can_be_opened(tmp_path, monke
         assert client.told("window/showMessage")[-1]["message"] == diff
 
 
+async def test_a_long_diff_is_written_down_where_nothing_can_be_opened(tmp_path, monkeypatch):
+    async with front_end(tmp_path, monkeypatch, plain=True, approvalMode="allow-all") as (client, model):
+        await edited(client, model, tmp_path / "work", call("write_file", {"file_path": "b", "content": "x\n" * 900}))
+        _, _, show = await lenses(client, tmp_path / "work" / "b")
+        diff = (await perform(client, show))["diff"]
+        await client.until(lambda: "Written to" in client.told("window/showMessage")[-1]["message"])
+        (path,) = tmp_path.glob("data/scratchpad/*/diffs/*.diff")
+        assert client.told("window/showMessage")[-1]["message"] == f"Written to {path}"
+        assert path.read_text() == diff
+
+
 async def test_the_diff_is_opened_where_that_is_possible(tmp_path, monkeypatch):
     async with front_end(
         tmp_path, monkeypatch, plain=True, window=OPENS, approvalMode="allow-all"
