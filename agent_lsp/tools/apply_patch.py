@@ -70,11 +70,13 @@ class ApplyPatch:
 
     async def run(self, args: ApplyPatchArgs) -> AsyncGenerator[str | End, None]:
         """Applies it, or says which file it does not fit."""
-        changes = await self._plan(args)
-        if isinstance(changes, End):
-            yield changes
-        else:
-            yield await self._changing.make(changes, self.title(args), self._diff(changes))
+        async with self._workspace.changes:
+            changes = await self._plan(args)
+            if isinstance(changes, End):
+                end = changes
+            else:
+                end = await self._changing.make(changes, self.title(args), self._diff(changes))
+        yield end
 
     async def _plan(self, args: ApplyPatchArgs) -> list[Change] | End:
         changes: list[Change] = []

@@ -6,6 +6,7 @@ import asyncio
 import os
 import secrets
 import stat
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from agent_lsp.tools.text_file import UTF8, Codec, decode
 
 LARGEST_BYTES = 32 * 2**20
 _INLINE_BYTES = 256 * 1024  # up to here reading costs less than a thread
+_CHANGES = threading.Lock()  # of all sessions: between the look at a file and its writing nobody else of us writes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,10 @@ class DiskEditor:
         return {}
 
     def _replace(self, changes: Sequence[Change]) -> Outcome:
+        with _CHANGES:
+            return self._make(changes)
+
+    def _make(self, changes: Sequence[Change]) -> Outcome:
         writes: list[_Write] = []
         for change in changes:
             prepared = _prepare(change)

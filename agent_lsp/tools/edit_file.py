@@ -60,13 +60,17 @@ class EditFile:
 
     async def run(self, args: EditFileArgs) -> AsyncGenerator[str | End, None]:
         """Edits, or says why not."""
+        async with self._workspace.changes:
+            end = await self._edit(args)
+        yield end
+
+    async def _edit(self, args: EditFileArgs) -> End:
         planned = await self._plan(args)
         if isinstance(planned, End):
-            yield planned
-            return
+            return planned
         change, match = planned
         told = "\n".join(part for part in (match.note, self._diff(change)) if part)
-        yield await self._changing.make([change], self.title(args), told)
+        return await self._changing.make([change], self.title(args), told)
 
     async def _plan(self, args: EditFileArgs) -> tuple[Change, Match] | End:
         path = self._workspace.locate(args.file_path)

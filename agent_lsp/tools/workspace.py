@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__"})
@@ -13,10 +14,15 @@ _MOST_FOLDERS = 500
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """`root` is absolute; `scratchpad` is the session's own folder, which may not exist yet."""
+    """`root` is absolute; `scratchpad` is the session's own folder, which may not exist yet.
+
+    `changes` is held from reading a file that is to be changed until it is: of two edits that a model makes side by
+    side, the second is to see the first.
+    """
 
     root: Path
     scratchpad: Path
+    changes: asyncio.Lock = field(default_factory=asyncio.Lock, compare=False, repr=False)
 
     def locate(self, written: str) -> Path:
         """The absolute path that a model means: below the root, or absolute, or below `~/`. Links and `..` stay."""

@@ -59,22 +59,25 @@ class WriteFile:
 
     async def run(self, args: WriteFileArgs) -> AsyncGenerator[str | End, None]:
         """Writes, or says why not."""
+        async with self._workspace.changes:
+            end = await self._write(args)
+        yield end
+
+    async def _write(self, args: WriteFileArgs) -> End:
         planned = await self._plan(args)
         if isinstance(planned, End):
-            yield planned
-            return
+            return planned
         change, content = planned
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
         size = f"{lines} lines, {len(content.encode(errors='replace'))} bytes"
         name = self._workspace.display(change.path)
         if change.snapshot is None:
-            yield await self._changing.make([change], self.title(args), f"Created {name} ({size}).")
-            return
+            return await self._changing.make([change], self.title(args), f"Created {name} ({size}).")
         diff = self._diff(change, content)
         told = f"Wrote {name} ({size})." if diff else f"{name} already had this content."
         if 0 < len(diff) <= _SHOWN_DIFF:
             told += f"\n{diff}"
-        yield await self._changing.make([change], self.title(args), told)
+        return await self._changing.make([change], self.title(args), told)
 
     async def _plan(self, args: WriteFileArgs) -> tuple[Change, str] | End:
         path = self._workspace.locate(args.file_path)
