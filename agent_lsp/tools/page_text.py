@@ -43,6 +43,7 @@ def _decoded(body: bytes, content_type: str, *, is_html: bool) -> str:
 def _from_html(html: str) -> str | Unreadable:
     try:
         from bs4 import BeautifulSoup
+        from bs4.exceptions import ParserRejectedMarkup
         from markdownify import MarkdownConverter
     except ImportError:
         return Unreadable("it is HTML, which needs an extra to be read: install agent-lsp[web]")
@@ -51,6 +52,6 @@ def _from_html(html: str) -> str | Unreadable:
         for unseen in soup(_UNSEEN):
             unseen.decompose()
         text = str(MarkdownConverter(heading_style="ATX", strip=["img"]).convert_soup(soup))
-    except (RecursionError, AssertionError):  # a page made to break parsers
+    except (RecursionError, ParserRejectedMarkup):  # a page made to break parsers
         return Unreadable("its HTML cannot be read")
     return _BLANK_LINES.sub("\n\n", text).strip()
