@@ -29,7 +29,7 @@ def fit(text: str, hunks: Sequence[Hunk]) -> tuple[TextEdit, ...]:
     edits: list[TextEdit] = []
     at = 0
     for number, hunk in enumerate(hunks, 1):
-        place = _place(lines, hunk, at)
+        place = _place(lines, hunk, at, number)
         if place is None:
             wanted = "\n".join(hunk.side("+")[:20])
             raise HunkUnfit(
@@ -56,7 +56,8 @@ def _split(text: str) -> Iterator[_Line]:
         start = end
 
 
-def _place(lines: list[_Line], hunk: Hunk, at: int) -> int | None:
+def _place(lines: list[_Line], hunk: Hunk, at: int, number: int) -> int | None:
+    """Where the hunk fits behind the one before. Between several places its line number or its anchors decide."""
     for anchor in hunk.anchors:
         found = next((n for n in range(at, len(lines)) if lines[n].text.strip() == anchor.strip()), None)
         if found is None:
@@ -71,9 +72,14 @@ def _place(lines: list[_Line], hunk: Hunk, at: int) -> int | None:
         places = [n for n in range(at, len(there) - len(these) + 1) if there[n : n + len(these)] == these]
         if hunk.is_at_end:
             places = [n for n in places if n + len(these) == len(there)] or places
+        if len(places) > 1 and hunk.begin not in places and not hunk.anchors:
+            numbers = ", ".join(str(place + 1) for place in places[:10])
+            raise HunkUnfit(
+                f"hunk {number} fits {len(places)} places (lines {numbers}): give more of the lines around the one that"
+                " is meant, or an @@ line with a line above it"
+            )
         if places:
-            expected = hunk.begin
-            return places[0] if expected is None else min(places, key=lambda n: abs(n - expected))
+            return hunk.begin if hunk.begin in places else places[0]
     return None
 
 
