@@ -126,9 +126,9 @@ class ModelEditor:
         ]
         planned = []
         for change in listed:
-            buffer = self.buffers[change["textDocument"]["uri"]]
+            buffer = self.buffers.get(change["textDocument"]["uri"])
             version = change["textDocument"].get("version")
-            if version is not None and version != buffer.version:
+            if buffer is None or version not in (None, buffer.version):
                 return {"applied": False, "failureReason": "stale"}
             planned.append((buffer, self._edited(buffer.text, change["edits"])))
         for buffer, text in planned:

@@ -353,6 +353,30 @@ async def test_a_file_that_is_open_moves_with_its_encoding(work):
     assert (work / "to").read_bytes() == b"\xef\xbb\xbfy\r\n" and not (work / "bom").exists()
 
 
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+async def test_only_unsaved_texts_are_given_to_a_search_by_the_file_they_are(work):
+    (work / "link.txt").symlink_to("b.txt")
+    editor = ModelEditor(work)
+    editor.open(work / "a.txt")
+    buffer = editor.open(work / "link.txt", "mine\n")
+    assert editor.port.unsaved() == {work / "b.txt": "mine\n"}
+    editor.save(buffer)
+    assert editor.port.unsaved() == {}
+
+
+async def test_a_stamp_changes_with_the_text_and_with_nothing_else(work):
+    editor = ModelEditor(work)
+    closed = editor.port.stamp(work / "a.txt")
+    buffer = editor.open(work / "a.txt")
+    opened = editor.port.stamp(work / "a.txt")
+    assert opened == editor.port.stamp(work / "a.txt") != closed
+    editor.type(buffer, "x")
+    assert editor.port.stamp(work / "a.txt") != opened
+    assert editor.port.stamp(work / "none") is None
+
+
 # --- diagnostics ------------------------------------------------------------------------------------------------------
 
 

@@ -50,7 +50,9 @@ async def apply(connection: Connection, abilities: Abilities, steps: Sequence[St
         refused = await _refusal(connection, {"label": label, "edit": edit})
         if refused is None:
             await asyncio.wait(seen, timeout=_PATIENCE_S)
-        missing = [step for step, one in zip(steps, seen, strict=True) if not (one.done() and one.result())]
+            missing = [step for step, one in zip(steps, seen, strict=True) if not (one.done() and one.result())]
+        else:
+            missing = [step for step in steps if step.document.text != step.after]
     finally:
         for one in seen:
             one.cancel()
