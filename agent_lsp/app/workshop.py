@@ -140,14 +140,15 @@ class Workshop:
 
     def _paths(self, session_id: str, root: Path) -> PathRules:
         # Of a file that was chosen by hand only the file itself: it may well lie in the workspace, or above it.
-        return PathRules(
+        paths = PathRules(
             root,
             data_dir=self._data.root,
             scratchpad=self._data.scratchpad(session_id),
             user_config=(self._user_file, self._user_folder),
-            readable=(self._user_folder / SKILLS,),
             deny=self._settings.deny_paths,
         )
+        paths.let_read(self._user_folder / SKILLS)
+        return paths
 
     async def close(self) -> None:
         """Ends all commands of all sessions."""

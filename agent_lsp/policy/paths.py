@@ -47,23 +47,25 @@ class PathRules:
         user_config: Iterable[Path] = (),
         deny: Iterable[str] = (),
         homes: Iterable[Path] | None = None,
-        readable: Iterable[Path] = (),
     ) -> None:
         """`user_config`: the user's configuration file and folder. `deny`: globs or absolute paths, `~` allowed.
 
-        `homes` are the user's home folders (default: the environment's and the account's). What is below the
-        `readable` ones may be looked at as if it lay in the workspace, though their surroundings are forbidden.
+        `homes` are the user's home folders (default: the environment's and the account's).
         """
         self.workspace = _resolved(workspace)
         self._scratchpad = _resolved(scratchpad) if scratchpad else None
         self._homes = tuple(user_homes() if homes is None else homes)
-        self._readable = tuple(map(_resolved, readable))
+        self._readable: tuple[Path, ...] = ()
         secrets = [home / name for home in self._homes for name in SECRETS]
         roots = (data_dir, *user_config, *secrets, *map(Path, SYSTEM_SECRETS))
         both = dict.fromkeys(path for root in roots for path in (_spelled(root), _resolved(root)))
         self._forbidden = frozenset(_folded(path) for path in both)
         self._forbidden_identities = frozenset(filter(None, map(_identity, both)))
         self._deny = [PathGlob(pattern, self.workspace, next(iter(self._homes), None)) for pattern in deny]
+
+    def let_read(self, *folders: Path) -> None:
+        """What is below these may be looked at as if it lay in the workspace, whatever their surroundings are."""
+        self._readable = tuple(map(_resolved, folders))
 
     def place(self, path: Path, *, writes: bool = False) -> Place:
         """Where the (absolute) path leads now and what that means for a tool that reads or `writes` there.

@@ -39,7 +39,8 @@ def config(tmp_path):
 
 @pytest.fixture
 def instructions(root, config, tmp_path):
-    paths = PathRules(root, data_dir=tmp_path / "data", user_config=(config,), readable=(config / "skills",))
+    paths = PathRules(root, data_dir=tmp_path / "data", user_config=(config,))
+    paths.let_read(config / "skills")
     return Instructions(Sources(paths, config), lambda: TOOLS)
 
 
