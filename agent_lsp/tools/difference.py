@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from agent_lsp.tools.differing_lines import common, differing
 from agent_lsp.tools.editor import TextEdit
-
-_MOST_COMPARED = 4_000  # lines: comparing them is quadratic
 
 
 def difference(old: str, new: str) -> tuple[TextEdit, ...]:
@@ -64,66 +63,32 @@ def _joined(edits: Iterable[TextEdit]) -> list[TextEdit]:
 
 
 def _narrowed(text: str, edit: TextEdit) -> Iterator[TextEdit]:
-    """The parts of an edit that change something."""
-    old, new = text[edit.start : edit.end], edit.text
-    if old == new:
-        return
-    head, tail = _common(old, new)
-    first = old.rfind("\n", 0, head) + 1
-    last_old, last_new = _line_end(old, len(old) - tail), _line_end(new, len(new) - tail)
-    olds, news = old[first:last_old].splitlines(True), new[first:last_new].splitlines(True)
-    if len(olds) + len(news) > _MOST_COMPARED or min(len(olds), len(news)) < 2:
-        yield TextEdit(edit.start + head, edit.end - tail, new[head : len(new) - tail])
-        return
-    at = edit.start + first
-    for removed, added in _replaced(olds, news):
-        if removed != added:
-            head, tail = _common(removed, added)
-            yield TextEdit(at + head, at + len(removed) - tail, added[head : len(added) - tail])
-        at += len(removed)
+    """The parts of an edit that change something, to the character."""
+    for one in _without_equal_lines(text[edit.start : edit.end], edit):
+        old = text[one.start : one.end]
+        head, tail = common(old, one.text)
+        yield TextEdit(one.start + head, one.end - tail, one.text[head : len(one.text) - tail])
 
 
 def _without_equal_lines(old: str, edit: TextEdit) -> Iterator[TextEdit]:
-    olds, news = old.splitlines(True), edit.text.splitlines(True)
-    head, tail = _common(olds, news)
-    at = edit.start + sum(map(len, olds[:head]))
-    olds, news = olds[head : len(olds) - tail], news[head : len(news) - tail]
-    if len(olds) + len(news) > _MOST_COMPARED:
-        yield TextEdit(at, at + sum(map(len, olds)), "".join(news))
-        return
-    for removed, added in _replaced(olds, news):
-        if removed != added:
-            yield TextEdit(at, at + len(removed), added)
-        at += len(removed)
-
-
-def _replaced(olds: list[str], news: list[str]) -> Iterator[tuple[str, str]]:
-    from difflib import SequenceMatcher
-
-    for _, i, j, k, m in SequenceMatcher(None, olds, news, autojunk=False).get_opcodes():
-        yield "".join(olds[i:j]), "".join(news[k:m])
+    """The parts of an edit that change something, to the line."""
+    new = edit.text
+    head, tail = common(old, new)
+    first = old.rfind("\n", 0, head) + 1
+    olds = old[first : _line_end(old, len(old) - tail)].splitlines(True)
+    news = new[first : _line_end(new, len(new) - tail)].splitlines(True)
+    at = edit.start + first
+    done = 0
+    for i, j, k, m in differing(olds, news):
+        at += sum(map(len, olds[done:i]))
+        removed = sum(map(len, olds[i:j]))
+        yield TextEdit(at, at + removed, "".join(news[k:m]))
+        at, done = at + removed, j
 
 
 def _line_end(text: str, at: int) -> int:
     found = text.find("\n", at)
     return len(text) if found < 0 else found + 1
-
-
-def _common(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """How much the two have in common at their beginning, and at their end behind that."""
-    most = min(len(old), len(new))
-    head = _longest(most, lambda count: old[:count] == new[:count])
-    tail = _longest(most - head, lambda count: old[len(old) - count :] == new[len(new) - count :])
-    return head, tail
-
-
-def _longest(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest count up to `most` that fits, where every smaller one does too."""
-    low = 0
-    while low < most:
-        middle = (low + most + 1) // 2
-        low, most = (middle, most) if fits(middle) else (low, middle - 1)
-    return low
 
 
 def _around_line_ends(text: str, edit: TextEdit) -> TextEdit:

@@ -52,9 +52,26 @@ def test_two_changes_far_apart_are_two_edits():
     assert len(difference(old, new)) == 2
 
 
-def test_a_very_long_text_is_one_edit():
-    old = "".join(f"{n}\n" for n in range(9000))
-    assert len(difference(old, "x\n" + old.replace("8998\n", "y\n"))) == 1
+def test_changes_far_apart_in_a_very_long_text_are_edits_of_their_own():
+    lines = [f"{n}\n" for n in range(9000)]
+    old = "".join(lines)
+    new = "x\n" + old.replace("\n4500\n", "\n").replace("8998\n", "y\n")
+    assert [len(edit.text) for edit in difference(old, new)] == [2, 0, 1]
+
+
+def test_a_very_long_text_without_a_line_of_its_own_is_one_edit():
+    assert len(difference("a\nb\n" * 3000, "b\na\n" * 2999)) == 1
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(0, 400), min_size=600, max_size=900), st.data())
+def test_long_texts_that_are_cut_come_to_the_same(numbers, data):
+    lines = [f"{n}\n" for n in numbers]
+    others = list(lines)
+    for at in data.draw(st.lists(st.integers(0, len(lines) - 1), max_size=6)):
+        others[at : at + data.draw(st.integers(0, 3))] = ["new\n"]
+    old, new = "".join(lines), "".join(others)
+    assert applied(old, difference(old, new)) == new
 
 
 def test_a_stretch_moves_with_what_happens_before_it_and_is_lost_when_something_reaches_in():
