@@ -30,6 +30,10 @@ _ENDINGS = {
     "malformed": "The model's answers could not be read",
     "auth": "The provider refused the credential",
 }
+_REMEDIES = {
+    "auth": "Set its key and run the prompt again; `agent-lsp doctor` says where keys are looked for.",
+    "timeout": "Run the prompt again, or choose another model.",
+}
 _CUT: Mapping[Finish | None, str] = {
     "length": "The answer was cut at the model's output limit:",
     "refusal": "The model refused to answer.",
@@ -126,7 +130,9 @@ def told(answer: RunAnswer) -> tuple[Literal["error", "warning", "info"], str]:
         case "max_turns":
             return "warning", f"Stopped after {answer.turns} turns. Run another prompt to go on. {answer.text}".strip()
         case status:
-            return "error", f"{_ENDINGS.get(status, status)}: {why}" if why else f"{_ENDINGS.get(status, status)}."
+            ending = _ENDINGS.get(status, status)
+            said = f"{ending}: {why}" if why else f"{ending}."
+            return "error", f"{said}\n{_REMEDIES[status]}" if status in _REMEDIES else said
 
 
 def bounded(text: str) -> str:

@@ -226,7 +226,12 @@ async def test_a_compaction_says_what_came_of_it(tmp_path, monkeypatch):
 async def test_a_failure_is_an_error_that_says_why(tmp_path, monkeypatch):
     async with front_end(tmp_path, monkeypatch, plain=True) as (client, model):
         assert (await ran(client, model, [fail("auth", "no such\x1b key")]))["status"] == "auth"
-        assert shown(client) == [(1, "The provider refused the credential: llm request error: no such\\x1b key")]
+        ((kind, said),) = shown(client)
+        assert (kind, said.split("\n")[0]) == (
+            1,
+            "The provider refused the credential: llm request error: no such\\x1b key",
+        )
+        assert "`agent-lsp doctor`" in said
 
 
 @pytest.mark.parametrize(
@@ -239,7 +244,7 @@ async def test_a_failure_is_an_error_that_says_why(tmp_path, monkeypatch):
         (answer("aborted", "half"), ("info", "The run was aborted.")),
         (answer("max_turns", "so far"), ("warning", "Stopped after 3 turns. Run another prompt to go on. so far")),
         (answer("failed", error_message="two\nlines"), ("error", "The run failed: two\\nlines")),
-        (answer("timeout"), ("error", "The model did not answer in time.")),
+        (answer("malformed"), ("error", "The model's answers could not be read.")),
     ],
 )
 def test_every_ending_is_told(ended, said):
