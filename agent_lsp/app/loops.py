@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agent_lsp.app.models import Models
@@ -69,7 +69,7 @@ class Loops:
         return loop.plan_when_refused(llm, lambda: _tools_refused(opened)) if is_open else llm
 
 
-def replay(opened: OpenSession, messages: Callable[[], list[Message]]) -> None:
+def replay(opened: OpenSession, messages: Callable[[], Sequence[Message]]) -> None:
     """Brings the records of a session up to date that was, or is, in loop mode."""
     if opened.loop and (opened.meta.mode == "loop" or opened.session.settings.mode is not None):
         opened.loop.replay(messages())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agent_lsp.app.accounts import Accounts
 from agent_lsp.app.loops import Loops, replay
 from agent_lsp.app.models import Models
-from agent_lsp.app.outfit import Order, Outfit, outfit
+from agent_lsp.app.outfit import Order, Outfit, outfit, purposes
 from agent_lsp.app.web import describer
 from agent_lsp.app.workshop import Crew, Workshop
 from agent_lsp.config.builtin import REHEARSAL
@@ -27,13 +27,12 @@ from agent_lsp.engine.session import Session
 from agent_lsp.errors import AgentError, InvalidParams, WorkspaceInvalid
 from agent_lsp.loop.options import Preparation
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, timestamp
-from agent_lsp.messages.events import Mode, SessionUpdate
+from agent_lsp.messages.events import Mode
 from agent_lsp.policy.approver import SessionApprover
 from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.guard import Guard
 from agent_lsp.policy.modes import mode_named
 from agent_lsp.policy.rules import WorkspaceRules
-from agent_lsp.policy.visible import visible_line
 from agent_lsp.providers.keys import key_variables
 from agent_lsp.sessions.goal_file import ScratchpadGoalFile
 from agent_lsp.sessions.open_session import (
@@ -45,7 +44,7 @@ from agent_lsp.sessions.open_session import (
     last_settings,
     level_named,
 )
-from agent_lsp.sessions.past import Past, read_committed, read_past
+from agent_lsp.sessions.past import Past, read_committed, read_past, read_whole
 from agent_lsp.sessions.pictures import ScratchpadPictures
 from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.tools.read_image import Describe
@@ -53,13 +52,11 @@ from agent_lsp.tools.run_subagent import Errand, NoSubagents
 from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.memory import MemoryTrace
 from agent_lsp.trace.paths import DataDir, new_session_id
-from agent_lsp.trace.reader import read_trace
 from agent_lsp.trace.store import SessionStore
 from agent_lsp.trace.writer import TraceWriter
 
 _log = logging.getLogger(__name__)
 _HTTP = "agent_lsp.providers.http"
-_PURPOSE_CHARS = 120
 
 
 class App:
@@ -104,15 +101,9 @@ class App:
     def open(self, session_id: str, spec: SessionSpec, client: Client) -> OpenSession:
         """Makes a new session (`sessions.open_session.Opener`)."""
         profile, model = self._chosen(spec)
-        outfit = self._outfit(Order(session_id, spec.workspace, model, profile.prompt), client, spec)
-        if profile.tools is not None:
-            outfit.equipment.toolset.keep(profile.tools)
-        meta = self._meta(session_id, spec, model, outfit)
-        trace = MemoryTrace(meta) if spec.ephemeral else TraceWriter.new(self.data, meta, self._warn)
-        opened = self._plug(meta, model, trace, outfit, spec)
-        if spec.system_prompt is None:
-            opened.session.renew_prompt(outfit.equipment.instructions.prompt)
-        _record_what_was_asked(opened.session, spec)
+        order = Order(session_id, spec.workspace, model, profile.prompt, profile.tools)
+        opened = self._begin(session_id, spec, order, client)
+        opened.record_what_was_asked(spec)
         return opened
 
     def resume(self, session_id: str, client: Client) -> OpenSession:
@@ -167,7 +158,7 @@ class App:
         opened.session.replay(messages, past.call_ids if past else ())
         if past:
             opened.session.count_from(past.turns, past.usage)
-        replay(opened, lambda: self._traced(meta.session_id) if past else list(messages))
+        replay(opened, lambda: read_whole(self.data, meta.session_id, self._log_line) if past else messages)
         return opened
 
     def _plug(
@@ -204,7 +195,7 @@ class App:
             return Grants(spec.approval_mode or self.settings.approval_mode, rules)
 
         order = replace(order, describe=self._describe())
-        return outfit(self._workshop, order, client, grants, self._begin_child, self._purposes())
+        return outfit(self._workshop, order, client, grants, self._begin_child, purposes(self.settings.agents))
 
     def _describe(self) -> Describe | None:
         name = self.settings.tools.vision_model
@@ -216,34 +207,25 @@ class App:
         model = self.model(errand.model or profile.model or parent.model.name)
         level, is_kept = errand.thinking_level or parent.session.thinking_level, isinstance(parent.trace, TraceWriter)
         spec = SessionSpec(parent.workspace, thinking_level=level, ephemeral=not is_kept)
-        outfit = self._outfit(Order(parent.session_id, spec.workspace, model, profile.prompt), client, spec)
-        if profile.tools is not None:
-            outfit.equipment.toolset.keep(profile.tools)
-        meta = self._meta(child_id, spec, model, outfit).model_copy(
-            update={"parent_id": parent.session_id, "source": "subagent"}
-        )
-        trace = TraceWriter.new(self.data, meta, self._warn) if is_kept else MemoryTrace(meta)
-        opened = self._plug(meta, model, trace, outfit, spec)
-        opened.session.renew_prompt(outfit.equipment.instructions.prompt)
-        return opened
+        order = Order(parent.session_id, spec.workspace, model, profile.prompt, profile.tools)
+        origin = {"parent_id": parent.session_id, "source": "subagent"}
+        return self._begin(child_id, spec, order, client, **origin)
 
     def _begin_preparation(self, parent: OpenSession, client: Client, preparation: Preparation) -> OpenSession:
         """Makes the child session that prepares a prompt of the parent (`app.loops.BeginChild`)."""
         spec = SessionSpec(parent.workspace, mode="loop", thinking_level=parent.session.thinking_level, ephemeral=True)
-        outfit = self._outfit(Order(parent.session_id, spec.workspace, parent.model), client, spec)
-        if preparation.tools is not None:
-            outfit.equipment.toolset.keep(preparation.tools)
-        meta = self._meta(new_session_id(), spec, parent.model, outfit)
-        return self._plug(meta, parent.model, MemoryTrace(meta), outfit, spec)
+        order = Order(parent.session_id, spec.workspace, parent.model, tools=preparation.tools)
+        return self._begin(new_session_id(), spec, order, client)
 
-    def _traced(self, session_id: str) -> list[Message]:
-        """Everything in the traces of a session."""
-        return [one for file in self.data.trace_files(session_id) for one in read_trace(file.path, self._log_line)]
-
-    def _purposes(self) -> dict[str, str]:
-        """The configured profiles: what each is for, as its prompt begins."""
-        prompts = {name: (profile.prompt or "").strip() for name, profile in self.settings.agents.items()}
-        return {name: visible_line(text.partition("\n")[0], _PURPOSE_CHARS) for name, text in prompts.items()}
+    def _begin(self, session_id: str, spec: SessionSpec, order: Order, client: Client, **origin: str) -> OpenSession:
+        """A session without a past. `origin` goes into its meta."""
+        outfit = self._outfit(order, client, spec)
+        meta = self._meta(session_id, spec, order.model, outfit).model_copy(update=origin)
+        trace = MemoryTrace(meta) if spec.ephemeral else TraceWriter.new(self.data, meta, self._warn)
+        opened = self._plug(meta, order.model, trace, outfit, spec)
+        if spec.system_prompt is None:
+            opened.session.renew_prompt(outfit.equipment.instructions.prompt)
+        return opened
 
     def model(self, name: str) -> Model:
         """The model `provider/model`. Raises ModelUnavailable."""
@@ -266,7 +248,7 @@ class App:
 
     def toolset(self, workspace: Path) -> Toolset:
         """The tools that a new session would have there."""
-        crew = Crew(NoSubagents(self._purposes()), SessionPlanMode(Grants()))
+        crew = Crew(NoSubagents(purposes(self.settings.agents)), SessionPlanMode(Grants()))
         return self._workshop.equip(new_session_id(), workspace, None, crew).toolset
 
     async def close(self) -> None:
@@ -305,15 +287,6 @@ class App:
             known = ", ".join(self.settings.agents) or "none is configured"
             raise InvalidParams("invalid params: agent", [("agent", f"no such profile; there are: {known}")])
         return self.settings.agents[name]
-
-
-def _record_what_was_asked(session: Session, spec: SessionSpec) -> None:
-    """What a new session was given beside its meta goes into the trace, so that it survives."""
-    if spec.initial_history:
-        session.seed(spec.initial_history)
-    if spec.title or spec.approval_mode or spec.thinking_level:
-        given = SessionUpdate(title=spec.title, approval_mode=spec.approval_mode, thinking_level=spec.thinking_level)
-        session.record(given, traced_only=True)
 
 
 if TYPE_CHECKING:

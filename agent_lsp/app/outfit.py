@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent_lsp.app.workshop import Crew, Equipment, Workshop
+from agent_lsp.config.sections import AgentProfile
 from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.modes import ApprovalMode
+from agent_lsp.policy.visible import visible_line
 from agent_lsp.sessions.open_session import Client, Model, OpenSession
 from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.sessions.subagents import Begin, Subagents
 from agent_lsp.tools.read_image import Describe, useless
 
+_PURPOSE_CHARS = 120
 MakeGrants = Callable[[], Grants]
 
 
@@ -22,13 +25,14 @@ MakeGrants = Callable[[], Grants]
 class Order:
     """What is wanted: for which session, where, on which model, and what its profile says of the task.
 
-    A child works in its parent's scratchpad, so `scratchpad_of` may be another session.
+    A child works in its parent's scratchpad, so `scratchpad_of` may be another session. `tools` None: all of them.
     """
 
     scratchpad_of: str
     workspace: Path
     model: Model
     task: str | None = None
+    tools: Sequence[str] | None = None
     describe: Describe | None = None
 
 
@@ -47,8 +51,15 @@ class Outfit:
         opened.commands = self.equipment.instructions.commands
         if self.subagents:
             self.subagents.adopt(opened)
+            opened.stop_children = self.subagents.stop_all
         if self.plan_mode:
             self.plan_mode.left = lambda mode: _left(opened, mode)
+
+
+def purposes(profiles: Mapping[str, AgentProfile]) -> dict[str, str]:
+    """The configured profiles: what each is for, as its prompt begins."""
+    prompts = {name: (profile.prompt or "").strip() for name, profile in profiles.items()}
+    return {name: visible_line(text.partition("\n")[0], _PURPOSE_CHARS) for name, text in prompts.items()}
 
 
 def outfit(
@@ -58,13 +69,20 @@ def outfit(
     sees = order.model.endpoint.vision
     if client.grants is not None:
         crew = Crew(task=order.task, describe=order.describe, hidden=useless(sees=sees))
-        equipment = workshop.equip(order.scratchpad_of, order.workspace, client, crew)
+        equipment = _equip(workshop, order, client, crew)
         return Outfit(client, client.grants, equipment)
     grants = make_grants()
     subagents, plan_mode = Subagents(client, begin, profiles), SessionPlanMode(grants)
     crew = Crew(subagents, plan_mode, order.task, order.describe, useless(sees=sees))
-    equipment = workshop.equip(order.scratchpad_of, order.workspace, client, crew)
+    equipment = _equip(workshop, order, client, crew)
     return Outfit(subagents.client, grants, equipment, subagents, plan_mode)
+
+
+def _equip(workshop: Workshop, order: Order, client: Client, crew: Crew) -> Equipment:
+    equipment = workshop.equip(order.scratchpad_of, order.workspace, client, crew)
+    if order.tools is not None:
+        equipment.toolset.keep(order.tools)
+    return equipment
 
 
 def _left(opened: OpenSession, mode: ApprovalMode) -> None:

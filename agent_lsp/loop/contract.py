@@ -46,18 +46,19 @@ def system_prompt(base: str, tools: Sequence[ToolSpec]) -> str:
 
 
 def decision_schema(tools: Sequence[ToolSpec]) -> dict[str, Any]:
-    """The JSON Schema of a decision: one alternative for each tool, with that tool's own schema for its input."""
-    return {"type": "object", "anyOf": [_alternative(tool) for tool in (*tools, *_OWN)]}
+    """The JSON Schema of a decision, its alternatives below the top, where every provider takes them."""
+    every = (*tools, *_OWN)
+    return {
+        "type": "object",
+        "properties": {
+            "tool": {"type": "string", "enum": [tool.name for tool in every]},
+            "input": {"anyOf": [tool.parameters for tool in every]},
+            "reason": {"type": "string"},
+        },
+        "required": ["tool", "input"],
+        "additionalProperties": False,
+    }
 
 
 def _described(tool: ToolSpec) -> str:
     return f"## {tool.name}\n\n{tool.description}\n\nInput: {to_json(tool.parameters).decode()}"
-
-
-def _alternative(tool: ToolSpec) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {"tool": {"const": tool.name}, "input": tool.parameters, "reason": {"type": "string"}},
-        "required": ["tool", "input"],
-        "additionalProperties": False,
-    }

@@ -152,7 +152,10 @@ class _Translation:
         match self._reply.end():
             case Answer(text=text):
                 shown = self._show(self._reply.rest(text), is_last=True)
-                return self._malformed(str(self._unknown)) if self._unknown else (*shown, outcome)
+                finish = "stop" if outcome.finish == "tool_calls" else outcome.finish
+                return (
+                    self._malformed(str(self._unknown)) if self._unknown else (*shown, replace(outcome, finish=finish))
+                )
             case Planned() as planned:
                 preface = self._show(self._reply.rest(planned.preface), is_last=True)
                 return (*preface, *self._call(planned), replace(outcome, finish="tool_calls"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from agent_lsp.loop.options import RESERVED
 from agent_lsp.messages.content import ToolCall
 from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import RequestBegin, RequestEnd
@@ -49,7 +50,7 @@ class Progress:
                 self._turn += 1
             case RequestBegin():
                 self._report(f"turn {self._turn}")
-            case ToolCall(name=name):
+            case ToolCall(name=name) if name not in RESERVED:
                 self._report(f"turn {self._turn} · {name}")
             case _:
                 pass

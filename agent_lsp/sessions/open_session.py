@@ -208,6 +208,14 @@ class OpenSession:
             self.touch()
             self.session.record(change)
 
+    def record_what_was_asked(self, spec: SessionSpec) -> None:
+        """What a new session was given beside its meta goes into the trace, so that it survives."""
+        if spec.initial_history:
+            self.session.seed(spec.initial_history)
+        given = SessionUpdate(title=spec.title, approval_mode=spec.approval_mode, thinking_level=spec.thinking_level)
+        if given != SessionUpdate():
+            self.session.record(given, traced_only=True)
+
     async def retitle(self) -> str | None:
         """Has the model give the session a title, which never takes the place of one that was given meanwhile."""
         before = self.title

@@ -54,6 +54,11 @@ def read_past(data: DataDir, store: SessionStore, session_id: str, warn: Warn) -
     return Past(meta, messages, stored.totals.turns, stored.totals.usage, ids)
 
 
+def read_whole(data: DataDir, session_id: str, warn: Warn) -> list[Message]:
+    """Everything that was traced of a session, all of its contexts in order."""
+    return [message for file in data.trace_files(session_id) for message in read_trace(file.path, warn)]
+
+
 def read_committed(
     data: DataDir, session_id: str, at_turn: int | None, warn: Warn
 ) -> tuple[SessionMeta, list[Message]]:

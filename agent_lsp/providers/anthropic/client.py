@@ -61,6 +61,11 @@ class _MessagesTalk:
         A signature that the provider does not take again would block the session for good; without the thinking it is
         accepted. That is given up for this request only.
         """
+        if self._request.response_schema and switches.names(fault, "tool_choice", "input_schema", "tools"):
+            if "response_schema" in self._refused:
+                return None
+            self._refused.add("response_schema")
+            return "the schema of the reply"
         if not switches.names(fault, "thinking", "signature", "effort", "output_config", "redacted_thinking"):
             return None
         if _ABOUT_HISTORY.search(fault.message) or switches.names(fault, "signature"):

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from agent_lsp.engine.ports import Request
+from agent_lsp.loop.planned_llm import DECISION_TOOL
 from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ToolSpec
 from agent_lsp.providers.anthropic.stream import ADAPTER
@@ -66,11 +67,18 @@ class MessagesEncoder:
         fields = [
             b'"model":' + encode(self._endpoint.model),
             encode({"max_tokens": self._max_tokens, "stream": True, **self.thinking(request, refused)})[1:-1],
-            *([b'"tools":' + self._tools(request.tools)] if request.tools else []),
+            *([b'"tools":' + self._tools(request.tools)] if request.tools else self._decision(request, refused)),
             *([b'"system":[' + _marked(_text(request.system)) + b"]"] if request.system else []),
             b'"messages":[' + b",".join(filter(None, self._messages(request, with_thoughts))) + b"]",
         ]
         return b"{" + b",".join(fields) + b"}"
+
+    def _decision(self, request: Request, refused: frozenset[str]) -> list[bytes]:
+        """A single tool that has to be called holds the reply to a schema; a model that thinks cannot be made to."""
+        if not request.response_schema or "response_schema" in refused or self.thinking(request, refused):
+            return []
+        tool = {"name": DECISION_TOOL, "description": "Decides.", "input_schema": request.response_schema}
+        return [encode({"tools": [tool], "tool_choice": {"type": "tool", "name": DECISION_TOOL}})[1:-1]]
 
     def thinking(self, request: Request, refused: frozenset[str]) -> Wording:
         """How this request asks for thinking; a budget leaves room for the reply."""

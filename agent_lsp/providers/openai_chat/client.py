@@ -76,6 +76,8 @@ class _ChatTalk:
             in_use["stream_options"] = ("stream_options", "include_usage")
         if self._dialect.cache_key:
             in_use["prompt_cache_key"] = ("prompt_cache_key",)
+        if self._request.response_schema:
+            in_use["response_format"] = ("response_format", "json_schema", "schema", "grammar")
         if limit := self._encoder.max_tokens_field(refused):
             in_use[limit] = (limit,)
         return {switch: words for switch, words in in_use.items() if switch not in refused}

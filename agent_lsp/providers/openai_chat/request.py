@@ -72,6 +72,9 @@ class ChatEncoder:
             settings[field] = self._endpoint.max_output_tokens
         if self._dialect.cache_key and request.session_id and "prompt_cache_key" not in refused:
             settings["prompt_cache_key"] = request.session_id[:64]
+        if request.response_schema and "response_format" not in refused:
+            schema = {"name": "decision", "schema": request.response_schema}
+            settings["response_format"] = {"type": "json_schema", "json_schema": schema}
         return {**settings, **wording(self._dialect.thinking, request.thinking_level, refused)}
 
     def _encoded(self, messages: Sequence[Content]) -> bytes:
