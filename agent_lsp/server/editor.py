@@ -66,8 +66,11 @@ class ClientEditor:
         return document.uri if document else uri_of(path)
 
     def shown(self, uri: str) -> str | None:
-        """The text of an open document of any kind; None when there is none, or the disk has the newer text."""
-        document = self.documents.by_uri(uri)
+        """The text of an open document of any kind, by its URI or as the absolute path of its file.
+
+        None when there is none, or the disk has the newer text.
+        """
+        document = self.documents.find(Path(uri)) if uri.startswith("/") else self.documents.by_uri(uri)
         return None if document is None or document.standing() == "behind" else document.text
 
 

@@ -17,6 +17,7 @@ from agent_lsp.server.uris import path_of
 _IMAGE_DATA = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=\s]+")
 _MOST_BYTES = 1024 * 1024
 _OF_SERVER = "mcp://"
+_FILES = ("file:", "/")
 _UNIT_BYTES = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
 
 Shown = Callable[[str], str | None]
@@ -54,7 +55,7 @@ def read_input(
 def attached_files(given: Input) -> Iterator[Path]:
     """The files that an input attaches, once it was read without an error."""
     for part in given if isinstance(given, list) else ():
-        if isinstance(part, ResourcePart) and part.uri.startswith(("file:", "/")):
+        if isinstance(part, ResourcePart) and part.uri.startswith(_FILES):
             yield path_of(part.uri, "uri")
 
 
@@ -96,7 +97,7 @@ class _Resources:
     def read(self, part: ResourcePart, field: str) -> Text:
         """The text as the editor shows it, else as it is on the disk, below a line that names it."""
         text = self._shown(part.uri)
-        if text is None or part.uri.startswith("file:"):
+        if text is None or part.uri.startswith(_FILES):
             name, text = self._file(path_of(part.uri, field), field, text)
         else:
             name = part.uri

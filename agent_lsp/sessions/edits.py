@@ -166,21 +166,29 @@ class Edits:
     async def _undo(self, records: list[_Record]) -> dict[str, str]:
         """Takes the edits of one call back; why not, by edit id."""
         reasons: dict[str, str] = {}
-        changes: list[Change] = []
-        going: list[_Record] = []
+        going: list[tuple[Change, list[_Record]]] = []
         for made, group in groupby(sorted(records, key=lambda one: id(one.made)), key=lambda one: one.made):
             found = await self._editor.read(made.change.path)
             places = Places(found.text if isinstance(found, Snapshot) else None)
             standing = [(one, place) for one in group if (place := self._state(one, places)[1])]
             reasons |= {one.edit_id: _CHANGED for one in records if one.made is made}
             if standing:
-                changes.append(_inverse(made, found if isinstance(found, Snapshot) else None, standing))
-                going += [one for one, _ in standing]
-        outcome = await self._editor.replace(changes, _label(changes)) if changes else Applied()
-        for record in going:
+                change = _inverse(made, found if isinstance(found, Snapshot) else None, standing)
+                going.append((change, [one for one, _ in standing]))
+        return reasons | await self._make(going)
+
+    async def _make(self, going: list[tuple[Change, list[_Record]]]) -> dict[str, str]:
+        """Makes the changes together or, where one of them cannot be made, those that can."""
+        if not going:
+            return {}
+        changes = [change for change, _ in going]
+        outcome = await self._editor.replace(changes, _label(changes))
+        if isinstance(outcome, Stale | Refused) and len(going) > 1:
+            alone = [await self._make([one]) for one in going]
+            return {id: reason for each in alone for id, reason in each.items()}
+        for record in (record for _, records in going for record in records):
             record.is_undone = isinstance(outcome, Applied)
-            reasons[record.edit_id] = _why_not(outcome)
-        return reasons
+        return {record.edit_id: _why_not(outcome) for _, records in going for record in records}
 
     # --- bookkeeping ---
 

@@ -38,7 +38,7 @@ def capabilities(*, apply=True, versions=True, annotations=True, **agent: bool) 
 
 
 class ModelEditor:
-    """`port` is what the server makes of it. `lies`: it says that it applied, and did not; `refuses`: it says why not."""
+    """`port` is what the server makes of it. `lies`: says that it applied, and did not. `refuses`: why it did not."""
 
     def __init__(self, folder: Path, encoding: str = "utf-16", **more: Any) -> None:
         self.folder, self.encoding = folder, encoding

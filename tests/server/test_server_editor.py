@@ -366,6 +366,15 @@ async def test_only_unsaved_texts_are_given_to_a_search_by_the_file_they_are(wor
     assert editor.port.unsaved() == {}
 
 
+async def test_an_attached_file_is_what_the_editor_shows_by_uri_or_path(work):
+    editor = ModelEditor(work)
+    editor.open(work / "a.txt", "mine\n")
+    assert editor.client.shown((work / "a.txt").as_uri()) == editor.client.shown(str(work / "a.txt")) == "mine\n"
+    editor.open(work / "b.txt")
+    (work / "b.txt").write_text("by a command\n")
+    assert editor.client.shown(str(work / "b.txt")) is editor.client.shown("untitled:1") is None
+
+
 async def test_a_stamp_changes_with_the_text_and_with_nothing_else(work):
     editor = ModelEditor(work)
     closed = editor.port.stamp(work / "a.txt")

@@ -161,6 +161,18 @@ async def test_an_undo_in_an_unsaved_file_saves_nothing(rig, work):
     assert buffer.text == "one\ntwo\nmine\n" and not rig.editor.saves
 
 
+async def test_where_one_file_of_a_call_cannot_be_undone_the_others_are(rig, work):
+    rig.begin()
+    snapshots = [await rig.files.editor.read(work / name) for name in ("a.txt", "b.txt")]
+    changes = [Change(one.path, one, (TextEdit(0, 0, "top\n"),)) for one in snapshots if isinstance(one, Snapshot)]
+    await rig.files.editor.replace(changes, "Patch")
+    rig.editor.open(work / "a.txt")
+    rig.editor.refuses = "read-only"
+    told = await rig.edits.undo(None, None)
+    assert [(one.path.name, one.state) for one in told] == [("a.txt", "pending"), ("b.txt", "undone")]
+    assert "read-only" in told[0].reason and (work / "b.txt").read_text() == "one\ntwo\n"
+
+
 async def test_an_undo_that_the_editor_refuses_says_why(rig, work):
     rig.editor.open(work / "b.txt")
     await rig.edit("b.txt", "two", "2")

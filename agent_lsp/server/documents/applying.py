@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from agent_lsp.policy.visible import visible_line
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.documents.abilities import Abilities
 from agent_lsp.server.documents.document import Document
@@ -25,6 +26,7 @@ from agent_lsp.tools.tool import CURRENT_CALL
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 
 _PATIENCE_S = 2.0
+_LABEL_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Step:
 
 async def apply(connection: Connection, abilities: Abilities, steps: Sequence[Step], label: str) -> Outcome:
     """Has the client make all edits as one step, and looks whether it did. The steps hold the present texts."""
+    label = visible_line(label, _LABEL_CHARS)
     edit = workspace_edit(abilities, steps, label, connection.greeted.client.position_encoding)
     seen = [step.document.expect(step.after) for step in steps]
     try:
