@@ -97,6 +97,7 @@ class Workshop:
         workspace = Workspace(root, self._data.scratchpad(session_id))
         commands = self._processes.session()
         disk, buffers = DiskEditor(workspace.scratchpad), client.buffers if client else None
+        servers = {**self._mcp, **client.servers} if client else self._mcp
         files = SessionFiles(buffers.over(disk) if buffers else disk, workspace.display)
         instructions = Instructions(Sources(paths, self._user_folder, crew.task), lambda: toolset.offered())
         context = ToolContext(
@@ -116,16 +117,16 @@ class Workshop:
             builtin_tools(context),
             ToolLimits(self._settings.max_output_length, self._settings.timeout),
             scratchpad=workspace.scratchpad,
-            secrets=_Secrets(self._secrets, tuple(mcp_secrets(self._mcp.values()))),
+            secrets=_Secrets(self._secrets, tuple(mcp_secrets(servers.values()))),
             disabled=self._settings.disabled,
             shared=[one for one in (commands, children, crew.plan_mode, instructions, files.user_edits) if one],
         )
         toolset.hide(crew.hidden)
         toolset.watch(instructions.touched)
-        if self._mcp:
+        if servers:
             own = self._processes.session()
             toolset.add_late(
-                McpServers(self._mcp, own, root, offline=self._offline, say=self._warn, failed=self._mcp_failed)
+                McpServers(servers, own, root, offline=self._offline, say=self._warn, failed=self._mcp_failed)
             )
         return Equipment(toolset, paths, instructions, workspace.scratchpad, files)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
+from agent_lsp.config.sections import McpServer
 from agent_lsp.engine.ports import Sink, ThinkingLevel
 from agent_lsp.engine.session import Session
 from agent_lsp.errors import InvalidParams, SessionBusy
@@ -82,7 +83,8 @@ class Buffers(Protocol):
 class Client:
     """A front end's side of one session: where its stream goes, who decides on its calls, who answers its questions.
 
-    `grants` and `budget` are those of the parent, for a child session.
+    `grants` and `budget` are those of the parent, for a child session. `servers` are servers of tools that the client
+    brings, by name; they take the place of configured ones.
     """
 
     sink: Sink
@@ -91,6 +93,7 @@ class Client:
     buffers: Buffers | None = None
     grants: Grants | None = None
     budget: Budget | None = None
+    servers: Mapping[str, McpServer] = field(default_factory=dict[str, McpServer])
 
 
 class Opener(Protocol):
