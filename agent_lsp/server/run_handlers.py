@@ -147,7 +147,8 @@ class RunHandlers:
 
     def abort(self, params: AbortParams, _: Call) -> Awaitable[AbortAnswer]:
         """`agent/abort`: interrupts before it returns; answered once that has ended."""
-        session = self._hub.get(params.session_id).session.session
+        opened = self._hub.get(params.session_id).session
+        session = opened.session
         current, compaction = session.current(), session.compaction()
         if compaction and params.run_id is None:
             compaction.interrupt.fire()
@@ -158,7 +159,7 @@ class RunHandlers:
             known = [*session.waiting(), *([current] if current else [])]
             ticket = next((one for one in known if one.run_id == params.run_id), None)
         if ticket is None:
-            return _nothing_ran()
+            return _beside(params.run_id is None and opened.stop_children())
         what: Literal["run", "queued"] = "run" if ticket is current else "queued"
         session.cancel(ticket, params.reason)
         return _aborted(ticket, what)
@@ -222,5 +223,6 @@ async def _compaction_aborted(ticket: CompactionTicket) -> AbortAnswer:
     return AbortAnswer(aborted=aborted, what="compaction" if aborted else None)
 
 
-async def _nothing_ran() -> AbortAnswer:
-    return AbortAnswer(aborted=False)
+async def _beside(aborted: bool) -> AbortAnswer:
+    """No run was there to abort, but perhaps children in the background."""
+    return AbortAnswer(aborted=aborted)

@@ -24,7 +24,7 @@ class ParentSink:
     """
 
     def __init__(self, sink: Sink) -> None:
-        self.before_abort: Callable[[], None] = _nothing
+        self.before_abort: Callable[[], object] = _nothing
         self._sink = sink
         self._own = StateChange("idle")
         self._told = self._own

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
@@ -174,6 +174,8 @@ class OpenSession:
     loop: LoopSession | None = None
     updated_at: str = field(default_factory=timestamp)
     commands: Commands = dict
+    stop_children: Callable[[], bool] = bool
+    """Interrupts what its children are at; whether there was anything."""
 
     @property
     def session_id(self) -> str:

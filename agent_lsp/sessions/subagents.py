@@ -143,15 +143,15 @@ class Subagents:
         if child := self._children.pop(subagent.id, None):
             await child.close()
 
-    def stop_all(self) -> None:
-        """Interrupts every task, those in the background too: whoever stops the parent wants all of it to stop."""
-        for child in self._children.values():
-            if child.is_running:
-                child.stop()
+    def stop_all(self) -> bool:
+        """Interrupts every task, those in the background too: whoever stops the parent wants all of it to stop.
 
-    def running(self) -> tuple[str, ...]:
-        """The ids of those that are at a task."""
-        return tuple(child.id for child in self._children.values() if child.is_running)
+        Whether there was any.
+        """
+        running = [child for child in self._children.values() if child.is_running]
+        for child in running:
+            child.stop()
+        return bool(running)
 
     def take_reports(self) -> Sequence[str]:
         """How tasks in the background have ended, each told once."""

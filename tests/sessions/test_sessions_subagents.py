@@ -207,6 +207,21 @@ async def test_the_tokens_of_a_child_count_towards_the_parents_goal_alone(tmp_pa
         assert result["usage"]["total"] == 30
 
 
+async def test_an_abort_of_an_idle_session_ends_what_its_children_are_at(tmp_path, monkeypatch):
+    async with front_end(tmp_path, monkeypatch, approvalMode="allow-all") as (client, model):
+        never = asyncio.Event()
+
+        def after(request):
+            return [text("begun"), gate(never)] if said(request)[-1:] == ["look around"] else [text("on")]
+
+        model.script([errand(run_in_background=True)], after, after)
+        await client.ask("agent/run", input="go")
+        await client.until(lambda: model.streaming)
+        assert await client.ask("agent/abort") == {"aborted": True}
+        assert of_children(client)[-1]["payload"]["type"] == "abort" and not model.streaming
+        assert await client.ask("agent/abort") == {"aborted": False}
+
+
 async def test_closing_the_parent_ends_its_children(tmp_path, monkeypatch):
     async with front_end(tmp_path, monkeypatch, approvalMode="allow-all") as (client, model):
         never = asyncio.Event()
