@@ -40,9 +40,9 @@ class TurnReducer:
             self.records.status = "running"
 
     def join(self) -> None:
-        """The session has come to loop mode in the middle of a prompt, which counts from here on."""
+        """The session has come to loop mode; a prompt that its model is being asked about counts from here on."""
         turn = self.records.turn
-        if turn and turn.status == "running" and turn not in self.records.turns:
+        if turn and self._in_request and turn not in self.records.turns:
             self.records.turns.append(turn)
             self.records.status = "running"
             self.records.add(type="user", message=turn.prompt)
