@@ -15,10 +15,17 @@ if TYPE_CHECKING:
     from agent_lsp.server.flags import Flags
     from agent_lsp.server.handshake import Greeted
 
+_ACP_USAGE = "agent-lsp acp [--data-dir DIR] [--config FILE] [--log-level LEVEL]"
+
 
 def main(arguments: list[str] | None = None, load: Callable[[], Build] | None = None) -> int:
     """Runs until the work is done and returns the exit status. `load` imports the application."""
     words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["acp"] and not {"--help", "-h"} & set(words):
+        try:
+            return _acp(words[1:])
+        except KeyboardInterrupt:
+            return 130
     if words and (not words[0].startswith("--") or words[0] in ("--help", "--version")):
         from agent_lsp.cli import main as command
 
@@ -54,6 +61,43 @@ def _server(words: list[str], load: Callable[[], Build]) -> int:
     return 1 if greeted is None else _serve(*streams, greeted, given, load)
 
 
+def _acp(words: list[str]) -> int:
+    """The other front end; it does things in the same order."""
+    from agent_lsp.wire import stdio
+
+    try:
+        streams = stdio.claim()
+    except OSError as error:
+        return _complain(f"standard input or output is closed ({error.strerror})")
+
+    from agent_lsp.server import flags
+
+    try:
+        given = flags.parse(words)
+    except flags.UsageError as error:
+        return _complain(f"{error.message}\nusage: {_ACP_USAGE}")
+    if given.tcp or given.pipe or given.ws:
+        return _complain(f"this protocol is spoken on standard input and output only\nusage: {_ACP_USAGE}")
+
+    from agent_lsp.acp.greeting import shake_hands
+    from agent_lsp.acp.handshake import Handshake
+    from agent_lsp.acp.options import configure
+
+    greeted = shake_hands(*streams, Handshake(configure(given.settings)))
+    if greeted is None:
+        return 1
+
+    def run() -> int:
+        import asyncio
+
+        from agent_lsp.acp.serving import serve
+        from agent_lsp.app.acp_front import build
+
+        return asyncio.run(serve(*streams, greeted, build))
+
+    return _until_the_end(given, run)
+
+
 def _over_a_socket(given: Flags, load: Callable[[], Build]) -> int:
     from agent_lsp.errors import AgentError
     from agent_lsp.server import listen
@@ -70,7 +114,18 @@ def _over_a_socket(given: Flags, load: Callable[[], Build]) -> int:
 
 
 def _serve(read_fd: int, write_fd: int, greeted: Greeted, given: Flags, load: Callable[[], Build]) -> int:
-    import asyncio
+    def run() -> int:
+        import asyncio
+
+        from agent_lsp.server.serving import serve
+
+        return asyncio.run(serve(read_fd, write_fd, greeted, load()))
+
+    return _until_the_end(given, run)
+
+
+def _until_the_end(given: Flags, run: Callable[[], int]) -> int:
+    """Runs a server, whose imports are still to come."""
     import gc
     import logging
 
@@ -83,9 +138,7 @@ def _serve(read_fd: int, write_fd: int, greeted: Greeted, given: Flags, load: Ca
     for chatty in ("httpx", "httpcore", "asyncio"):  # a line for each request, with its address
         logging.getLogger(chatty).setLevel(logging.WARNING)
     try:
-        from agent_lsp.server.serving import serve
-
-        return asyncio.run(serve(read_fd, write_fd, greeted, load()))
+        return run()
     except Exception:
         logging.getLogger(__name__).critical("the server has failed", exc_info=True)
         return 1

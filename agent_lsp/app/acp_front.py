@@ -1,0 +1,28 @@
+"""The composition of the second front end: an `App` behind the Agent Client Protocol."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from agent_lsp.acp.connection import Connection
+from agent_lsp.acp.handlers import service
+from agent_lsp.acp.hub import Hub
+from agent_lsp.app.opener import App
+from agent_lsp.wire.service import Service
+
+_log = logging.getLogger(__name__)
+
+
+def build(connection: Connection) -> Service:
+    """What one client is served. What goes wrong on the side is logged: the protocol has no place for it."""
+    app = App(connection.greeted.configuration.origin, Path.cwd(), os.environ, _log.warning)
+    hub = Hub(connection, app, app.store, app.settings.limits.max_sessions)
+
+    async def close() -> None:
+        await hub.close_all()
+        await app.close()
+
+    return replace(service(connection, hub), close=close)
