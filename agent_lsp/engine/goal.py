@@ -93,7 +93,7 @@ class Pursuit:
 
     def _finish(self, outcome: _Outcome) -> GoalResult:
         if self._result is None:
-            self._result = GoalResult(outcome, self._rounds, self._used)
+            self._result = self._run.goal = GoalResult(outcome, self._rounds, self._used)
             self._runtime.emit(GoalFinished(outcome=outcome, rounds=self._rounds, used=self._used))
         return self._result
 

@@ -14,8 +14,9 @@ run(new)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from agent_lsp.engine.account import Account, RunResult
+from agent_lsp.engine.account import Account, GoalResult, RunResult
 from agent_lsp.engine.assembly import assemble
 from agent_lsp.engine.calls import LiveCall
 from agent_lsp.engine.compaction import Compaction, availability, due
@@ -34,13 +35,15 @@ from agent_lsp.messages.partial import Segment
 class Run:
     """One task, from its input to its end (or several in turn). It holds nothing that the ledger could tell.
 
-    `before_abort` is called just before an `abort`, behind which nothing can be said any more.
+    `before_abort` is called just before an `abort`, behind which nothing can be said any more. `goal` is how the goal
+    that it worked on has ended.
     """
 
     def __init__(self, runtime: Runtime, run_id: str, thinking_level: ThinkingLevel | None) -> None:
         self.run_id = run_id
         self.interrupt, self.steering = Interrupt(), SteeringQueue()
         self.before_abort: Callable[[], None] = _nothing
+        self.goal: GoalResult | None = None
         self._runtime, self._ledger = runtime, runtime.ledger
         self._thinking_level: ThinkingLevel | None = thinking_level
         self._account = Account(run_id)
@@ -183,7 +186,7 @@ class Run:
 
     def _result(self, status: RunStatus, error: str | None = None, undelivered: int | None = None) -> RunResult:
         last = self._turn.attempts[-1] if self._turn and self._turn.attempts else None
-        return self._account.result(status, last, error, undelivered)
+        return replace(self._account.result(status, last, error, undelivered), goal=self.goal)
 
 
 def _nothing() -> None:

@@ -260,6 +260,17 @@ async def test_an_engine_that_fails_inside_ends_the_goal_too():
 
 
 @virtual
+async def test_a_goal_that_is_ended_in_one_step_says_so_in_its_result():
+    async with Rig() as rig:
+        rig.llm.script([work("a", then="inf")])
+        ticket = rig.start("x", goal=Goal())
+        await rig.until("approval_decision:allow")
+        rig.session.end_now("closing")
+        assert rig.labels()[-2:] == ["goal_finished", "abort"]
+        assert (await ticket.result).goal.outcome == "aborted"
+
+
+@virtual
 async def test_a_session_without_a_goal_file_takes_no_goal():
     session = Session(META, Ports(Scripted(), Tools(), None, Lines(), Screen()))
     with pytest.raises(ValueError, match="goal file"):
