@@ -54,6 +54,7 @@ from agent_lsp.trace.memory import MemoryTrace
 from agent_lsp.trace.paths import DataDir, new_session_id
 from agent_lsp.trace.store import SessionStore
 from agent_lsp.trace.writer import TraceWriter
+from agent_lsp.usage.report import GroupBy, UsageReport
 
 _log = logging.getLogger(__name__)
 _HTTP = "agent_lsp.providers.http"
@@ -176,9 +177,11 @@ class App:
         scratchpad = outfit.equipment.scratchpad
         pictures, goal_file = ScratchpadPictures(scratchpad), ScratchpadGoalFile(scratchpad)
         budget = client.budget.child(model.name) if client.budget else self._accounts.budget(model.name)
+        sink = files.overheard(client.sink)
+        ports = Ports(self._models.llm(model), toolset, approver, trace, sink, pictures, goal_file)
         session = Session(
             meta,
-            Ports(self._models.llm(model), toolset, approver, trace, files.overheard(client.sink), pictures, goal_file),
+            ports if spec.ephemeral else self._accounts.metered(ports, meta, model),
             self._models.options(model.endpoint, spec.max_turns),
             budget,
             thinking_level=spec.thinking_level or self.settings.thinking_level,
@@ -250,6 +253,10 @@ class App:
         """The tools that a new session would have there."""
         crew = Crew(NoSubagents(purposes(self.settings.agents)), SessionPlanMode(Grants()))
         return self._workshop.equip(new_session_id(), workspace, None, crew).toolset
+
+    def usage(self, session_id: str | None, from_: str | None, to: str | None, group_by: GroupBy) -> UsageReport:
+        """What was used; blocks."""
+        return self._accounts.store.query(session_id, from_, to, group_by)
 
     async def close(self) -> None:
         """Ends all commands and lets go of connections to providers."""

@@ -298,3 +298,5 @@ class Ports:
     sink: Sink
     pictures: Pictures | None = None
     goal_file: GoalFile | None = None
+    aside: Callable[[LLM], LLM] | None = None
+    """What stands before the model for requests that are in no trace (titles)."""

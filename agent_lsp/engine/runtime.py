@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from agent_lsp.engine.approvals import Gate
 from agent_lsp.engine.hooks import Hooks
+from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.ledger import Ledger
 from agent_lsp.engine.options import EngineOptions
 from agent_lsp.engine.ports import Ports, Request, StateChange, ThinkingLevel
@@ -26,11 +27,13 @@ class Runtime:
         self.session_id, self.system = meta.session_id, meta.system_prompt
         self.llm, self.environment, self.pictures = ports.llm, ports.environment, ports.pictures
         self.trace, self.sink, self.goal_file = ports.trace, ports.sink, ports.goal_file
+        self.aside = ports.aside
         self.ledger = Ledger()
         self.children_usage = TokenCounts()
         self.scope = TaskScope(self.session_id)
         self.gate = Gate(ports.approver, self.scope, self.tell_state)
         self.run_id: str | None = None
+        self.interrupt: Interrupt | None = None
         self.prompt: Callable[[], str] | None = None
         self.thinking_level: ThinkingLevel | None = None
         self._is_new = False
@@ -53,6 +56,11 @@ class Runtime:
                 listener(message)
         if not isinstance(payload, PARTIAL_TYPES):
             self.hooks.observe(payload)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the present run has been interrupted: nothing of it may start any more."""
+        return self.interrupt is not None and self.interrupt.is_fired
 
     def emit_aside(self, payload: Content | Partial | Event) -> None:
         """Says something of a request that is no turn: the client hears only its text and its usage."""

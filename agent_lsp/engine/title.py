@@ -25,7 +25,8 @@ async def generate(runtime: Runtime) -> str | None:
     ask = Text(role="user", text=f"{_ASK}\n\n{words}", sender="harness")
     request = Request("", (), (), (ask,), session_id=runtime.session_id)
     said: list[str] = []
-    async with aclosing(runtime.llm.stream(request)) as parts:
+    llm = runtime.aside(runtime.llm) if runtime.aside else runtime.llm
+    async with aclosing(llm.stream(request)) as parts:
         async for part in parts:
             if isinstance(part, TextDelta):
                 said.append(part.text)

@@ -15,6 +15,7 @@ from agent_lsp.server.plain_commands import PlainHandlers
 from agent_lsp.server.run_handlers import RunHandlers
 from agent_lsp.server.session_handlers import SessionHandlers
 from agent_lsp.server.snapshots import SnapshotHandlers
+from agent_lsp.server.usage_handlers import UsageHandlers
 from agent_lsp.wire.service import Service
 
 
@@ -23,7 +24,7 @@ def service(connection: Connection, hub: Hub, configured: Callable[[Configuratio
     sessions, runs, contexts = SessionHandlers(connection, hub), RunHandlers(connection, hub), CompactHandlers(hub)
     models = ModelHandlers(connection, hub)
     requests = sessions.requests() | runs.requests() | contexts.requests() | models.requests()
-    requests |= EditHandlers(hub).requests() | SnapshotHandlers(hub).requests()
+    requests |= EditHandlers(hub).requests() | SnapshotHandlers(hub).requests() | UsageHandlers(hub).requests()
     if connection.greeted.client.plain:
         requests |= PlainHandlers(connection, hub, requests).requests()
     return Service(

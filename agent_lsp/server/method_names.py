@@ -25,6 +25,7 @@ METHODS: tuple[str, ...] = (
     "agent/rules",
     "agent/rules/revoke",
     "agent/tools",
+    "agent/usage",
     "agent/models",
     "agent/models/test",
     "agent/compact",

@@ -31,6 +31,7 @@ from agent_lsp.tools.editor import Editor
 from agent_lsp.tools.read_image import useless
 from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.history import SessionTrace
+from agent_lsp.usage.report import GroupBy, UsageReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,10 @@ class Opener(Protocol):
 
     def model(self, name: str) -> Model:
         """The model `provider/model`. Raises ModelUnavailable."""
+        ...
+
+    def usage(self, session_id: str | None, from_: str | None, to: str | None, group_by: GroupBy) -> UsageReport:
+        """What was used, of one session or all, in a time. Blocks. Raises InvalidParams or RequestRefused."""
         ...
 
     def warm_up(self, model: Model) -> None:
