@@ -54,6 +54,9 @@ class LiveCall:
 
     def start(self) -> None:
         """Has the call decided, at once or when its turn comes; then it runs beside everything else."""
+        if self._runtime.is_interrupted:
+            self.withdraw()
+            return
         prepared = self._runtime.hooks.prepare_call(self.call)
         unfit = prepared if isinstance(prepared, ToolResult) else self._runtime.environment.check(prepared)
         if unfit:
@@ -92,7 +95,7 @@ class LiveCall:
 
     def _answered(self, answer: asyncio.Future[Decision | None]) -> None:
         decision = answer.result()
-        if self.state is not CallState.ASKED or decision is None:
+        if self.state is not CallState.ASKED or decision is None or self._runtime.is_interrupted:
             return
         self._decided(decision)
         if decision.decision == "allow":
@@ -115,6 +118,8 @@ class LiveCall:
         )
 
     async def _run(self) -> None:
+        if self._runtime.is_interrupted:
+            return
         async with aclosing(self._runtime.environment.execute(self._prepared)) as pieces:
             async for piece in pieces:
                 if self.state is not CallState.RUNNING:
@@ -132,7 +137,7 @@ class LiveCall:
         error = None if task.cancelled() else task.exception()
         if error:
             _log.error("%s failed inside", self.call.name, exc_info=error)
-        if self.state is CallState.RUNNING:
+        if self.state is CallState.RUNNING and not self._runtime.is_interrupted:
             self._settle(_BUG)
 
     def _stream(self, piece: str) -> None:

@@ -184,7 +184,7 @@ class Tasks:
     def _start(self, ticket: Ticket) -> None:
         run = Run(self._runtime, ticket.run_id, ticket.thinking_level)
         self._run = (ticket, run)
-        self._runtime.run_id = ticket.run_id
+        self._runtime.run_id, self._runtime.interrupt = ticket.run_id, run.interrupt
         self._runtime.set_state(StateChange("running"))
         self._driving = self._runtime.scope.spawn(
             self._drive(ticket, run), lambda task: self._driven(ticket, run, task)
