@@ -62,6 +62,11 @@ class Models:
         """Whether `listed` says all there is (`sessions.model_source.ModelSource`)."""
         return not self._around.may_list(self._settings.default_model, self._configured)
 
+    @property
+    def is_right(self) -> bool:
+        """Whether `listed` is right as far as it goes."""
+        return not self._around.may_mend(self._settings.default_model, self._configured)
+
     def listed(self) -> dict[str, Any]:
         """The models as the client is told, and which one a session has that names none."""
         return {

@@ -51,6 +51,12 @@ class Surroundings:
         """Whether there may be more models to list: a server may have been started since none was found."""
         return bool(self._lacking(configured)) or (self._is_bare(default, configured) and not self._found)
 
+    def may_mend(self, default: str | None, configured: Providers) -> bool:
+        """Whether what is listed may be wrong: the default model, or that a configured provider has no key."""
+        if self._is_bare(default, configured):
+            return self.may_list(default, configured)
+        return any(self.may_have_key(name, configured) for name in configured)
+
     async def look(self, default: str | None, configured: Providers, *, afresh: bool = False) -> None:
         """Asks the keyring, as far as a key could be there, then this machine if nothing is configured even so."""
         async with self._one_at_a_time:

@@ -12,12 +12,17 @@ from agent_lsp.cli import conversation
 from agent_lsp.cli.client import Client, Json, UnknownMethod, converse
 
 
-def inquire(method: str, params: Json, workspace: Path, options: Json) -> Any:
-    """The server's answer; `options` are the settings of the connection. Raises ServerError and ServerGone."""
+def inquire(method: str, params: Json, workspace: Path, options: Json, *, times: int = 1) -> Any:
+    """The server's answer; `options` are the settings of the connection. Raises ServerError and ServerGone.
+
+    Of a question that is put several `times` it is the last.
+    """
 
     async def talk(client: Client) -> Any:
         await client.request("initialize", _introduction(workspace, options))
         client.notify("initialized", {})
+        for _ in range(times - 1):
+            await client.request(method, params)
         return await client.request(method, params)
 
     return asyncio.run(converse(conversation.SERVER, workspace, dict(os.environ), _Deaf(), talk))

@@ -71,7 +71,8 @@ def _models(given: argparse.Namespace) -> int:
     if given.test is not None:
         answer = inquire("agent/models/test", {"model": given.test}, workspace, options)
         return _tell_test(given.test, answer, as_json=given.json)
-    answer = inquire("agent/models", {}, workspace, options)
+    # The first answer may come before the keyring was asked; whoever asks again gets all there is.
+    answer = inquire("agent/models", {}, workspace, options, times=2)
     if given.json:
         print(json.dumps(answer, indent=2, ensure_ascii=False))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
@@ -21,6 +22,7 @@ class ModelHandlers:
     def __init__(self, connection: Connection, hub: Hub) -> None:
         self._connection, self._hub = connection, hub
         self._source = hub.opener.models
+        self._looking: asyncio.Task[None] | None = None
 
     def requests(self) -> dict[str, Method[Any]]:
         """The methods, by name."""
@@ -30,8 +32,13 @@ class ModelHandlers:
         }
 
     def models(self, _params: NoParams, _: Call) -> dict[str, Any] | Awaitable[dict[str, Any]]:
-        """`agent/models`: at once, unless something has to be asked first."""
-        return self._source.listed() if self._source.is_settled else self._listed()
+        """`agent/models`: at once if that is right; what a look adds is told after it, or to whoever asks meanwhile."""
+        if self._source.is_settled:
+            return self._source.listed()
+        if self._source.is_right and (self._looking is None or self._looking.done()):
+            self._looking = self._connection.spawn(self._look())
+            return self._source.listed()
+        return self._listed()
 
     def test(self, params: ModelTestParams, _: Call) -> Awaitable[dict[str, Any]]:
         """`agent/models/test`: a success ends the wait of the model's sessions for a credential."""

@@ -13,6 +13,11 @@ class ModelSource(Protocol):
         """Whether `listed` says all there is, without a look."""
         ...
 
+    @property
+    def is_right(self) -> bool:
+        """Whether `listed` is right as far as it goes: a look can only add to it."""
+        ...
+
     def listed(self) -> dict[str, Any]:
         """`{models, defaultModel}` as the client is told, as far as it is known; never a credential."""
         ...

@@ -167,7 +167,8 @@ async def test_the_keyring_is_not_opened_while_nothing_needs_it(greet, model, ri
     peer = await greet(variables=ring)
     await peer.ask("agent/run", {"input": "go"})
     assert not (early / "opened").exists()
-    await peer.ask("agent/models")
+    for _ in range(2):  # the first answer does not wait for it
+        await peer.ask("agent/models")
     assert (early / "opened").exists()
 
 

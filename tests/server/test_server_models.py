@@ -175,6 +175,23 @@ async def test_a_kept_key_makes_its_provider_usable_and_the_default(tmp_path, mo
         assert KEY not in json.dumps(client.log)
 
 
+async def test_a_list_that_is_right_comes_at_once_and_what_is_added_is_told_after_it(tmp_path, monkeypatch, ring):
+    ring.kept = {"groq": KEY}
+    async with front_end(tmp_path, monkeypatch) as (client, _):
+        first = await client.ask("agent/models")
+        assert [one["provider"] for one in first["models"]] == ["rehearsal"]
+        told = await client.ask("agent/models")
+        assert {one["provider"] for one in told["models"]} == {"groq", "rehearsal"}
+        assert client.told("agent/modelsChanged") == [{}]
+
+
+async def test_a_list_that_could_be_wrong_waits(tmp_path, monkeypatch, ring):
+    ring.kept = {"hosted": KEY}
+    async with front_end(tmp_path, monkeypatch, providers=hosted(apiKeyEnv="NOT_SET")) as (client, _):
+        told = await client.ask("agent/models")
+        assert {one["provider"]: one["hasCredential"] for one in told["models"]}["hosted"]
+
+
 async def test_a_named_model_waits_for_its_key(tmp_path, monkeypatch, ring):
     ring.kept = {"hosted": KEY}
     async with front_end(tmp_path, monkeypatch, providers=hosted(apiKeyEnv="NOT_SET")) as (client, _):
