@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from dataclasses import replace
 from pathlib import Path
 
 from agent_lsp.app.opener import App
+from agent_lsp.app.upkeep import forget_old
 from agent_lsp.errors import InvalidParams
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.handlers import service
@@ -29,6 +31,9 @@ def build(connection: Connection) -> Service:
 
     app = App(greeted.configuration.origin, _workspace(greeted.client.workspace), os.environ, warn)
     hub = Hub(connection, app, app.store, app.settings.limits.max_sessions)
+
+    if keep_days := app.settings.sessions.keep_days:
+        connection.spawn(asyncio.to_thread(forget_old, app.data, app.store, keep_days))
 
     async def close() -> None:
         await hub.close_all()
