@@ -137,10 +137,12 @@ async def test_an_edit_is_announced_asked_for_and_shown_as_a_diff(tmp_path, work
         announced = client.updates("tool_call")[0]
         place = str(work / "a.txt")
         assert announced["kind"] == "edit" and announced["rawInput"] == arguments
-        assert announced["locations"] == [{"path": place}] and announced["toolCallId"] == asked["toolCall"]["toolCallId"]
-        assert client.log.index(next(one for one in client.log if one.get("method") == "session/request_permission")) > (
-            next(at for at, one in enumerate(client.log) if one.get("params", {}).get("update") == announced)
+        assert (
+            announced["locations"] == [{"path": place}] and announced["toolCallId"] == asked["toolCall"]["toolCallId"]
         )
+        assert client.log.index(
+            next(one for one in client.log if one.get("method") == "session/request_permission")
+        ) > (next(at for at, one in enumerate(client.log) if one.get("params", {}).get("update") == announced))
         diff = {"type": "diff", "path": place, "oldText": "one\ntwo\n", "newText": "one\n2\n"}
         assert asked["toolCall"]["content"] == [diff]
         assert statuses(client, announced["toolCallId"]) == ["pending", "in_progress", "completed"]
@@ -351,7 +353,9 @@ async def test_loading_tells_the_same_story_before_it_answers(tmp_path, work, mo
         until = next(at for at, one in enumerate(client.log) if "result" in one)
         replayed = [one["params"]["update"] for one in client.log[:until]]
         assert story(replayed) == lived
-        assert [one["content"]["text"] for one in replayed if one["sessionUpdate"] == "user_message_chunk"] == ["please"]
+        assert [one["content"]["text"] for one in replayed if one["sessionUpdate"] == "user_message_chunk"] == [
+            "please"
+        ]
         model.script([text("on")])
         assert await client.prompted(session, "go on") == "end_turn"
 
