@@ -289,7 +289,7 @@ class GoalFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything that a session is plugged into. Without an approver every call is denied; goals need a goal file."""
+    """All a session is plugged into. No approver: each call is denied. `aside` wraps the model for untraced requests."""
 
     llm: LLM
     environment: Environment
@@ -299,4 +299,3 @@ class Ports:
     pictures: Pictures | None = None
     goal_file: GoalFile | None = None
     aside: Callable[[LLM], LLM] | None = None
-    """What stands before the model for requests that are in no trace (titles)."""
