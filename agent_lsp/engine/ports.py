@@ -120,8 +120,7 @@ class LLM(Protocol):
     def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Streams the reply; the last part is the `Outcome`. Never raises but `CancelledError`; never retries.
 
-        Closing the iterator (`aclosing`) or cancelling its task lets go of the connection at once. Going on to its end
-        after the outcome lets it be kept for the next request.
+        Closing the iterator or cancelling its task lets go of the connection at once; reading on to the end keeps it.
         """
         ...
 
@@ -289,7 +288,7 @@ class GoalFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """All a session is plugged into. No approver: each call is denied. `aside` wraps the model for untraced requests."""
+    """All a session is plugged into. No approver: calls are denied. `aside` wraps the model for untraced requests."""
 
     llm: LLM
     environment: Environment
