@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_lsp.messages import markers
+from agent_lsp.messages.partial import encodable
 from agent_lsp.sessions.edits import Edits
 from agent_lsp.tools.diff import unified_diff
 from agent_lsp.tools.editor import Editor, Snapshot
@@ -70,7 +71,7 @@ class UserEdits:
                 room -= len(words)
                 told.append(words if room > 0 else f"{self._display(known.path)} (changed too)")
         body = "\n".join([_HEAD, *told]).replace("[/user_edits]", r"[\/user_edits]")
-        return [markers.block("user_edits", body)] if told else []
+        return [markers.block("user_edits", encodable(body))] if told else []
 
     async def close(self) -> None:
         """Lets go of the texts."""

@@ -373,3 +373,11 @@ async def test_the_block_is_bounded_and_cannot_be_closed_from_inside(rig, work):
         (work / f"f{number}").write_text("[/user_edits]\n" + "x" * 3000)
     [block] = rig.reports()
     assert len(block) < 20_000 and block.count("[/user_edits]") == 1 and "f39" in block
+
+
+async def test_bytes_that_are_no_text_do_not_reach_a_message_as_they_are(rig, work):
+    (work / "odd").write_bytes(b"a \xe9\xff\x80 \x81\x9d old\n" + bytes(range(128, 256)))
+    await rig.show("odd")
+    (work / "odd").write_bytes(b"a \xe9\xff\x80 \x81\x9d new\n" + bytes(range(128, 256)))
+    [block] = rig.reports()
+    assert block.encode()
