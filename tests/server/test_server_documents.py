@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from agent_lsp.server.documents.document import Change, Document
 from agent_lsp.server.documents.positions import Places, column_to_index, index_to_column, lines_of
@@ -224,3 +225,33 @@ async def test_a_document_that_is_closed_never_shows_it(documents, tmp_path):
 def test_documents_cost_no_import_of_lsprotocol():
     script = "import sys, agent_lsp.app; sys.exit(len({'lsprotocol', 'pygls', 'cattrs'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.integers()
+    | st.booleans()
+    | st.sampled_from(["", "x", "file:///", "file:///%00", "untitled:1", "\0"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["uri", "text", "version", "range", "start", "end", "line", "character"]), inner
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["didOpen", "didChange", "didSave", "didClose"]), ANYTHING, ANYTHING)))
+def test_nothing_that_a_client_says_of_documents_raises_but_for_its_shape(story):
+    documents = Documents("utf-16")
+    observers = documents.notifications()
+    for name, document, changes in story:
+        observer = observers[f"textDocument/{name}"]
+        try:
+            params = observer.params.model_validate({"textDocument": document, "contentChanges": changes})
+        except ValidationError:
+            continue
+        observer.handler(params)
+    assert all(isinstance(one.text, str) for one in documents)
