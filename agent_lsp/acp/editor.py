@@ -78,7 +78,8 @@ class ClientEditor:
         if isinstance(on_disk, Unreadable) or not self._client.reads_files or not self._is_inside(path):
             return on_disk
         text = await self._ask(path)
-        if text is None or (on_disk and _same(text, on_disk.text)):
+        has_none = on_disk is None and not text  # some clients say of a missing file that it is empty
+        if text is None or has_none or (on_disk and _same(text, on_disk.text)):
             self._seen.pop(path, None)
             return on_disk
         snapshot = Snapshot(path, text, _Held(on_disk), is_unsaved=True)

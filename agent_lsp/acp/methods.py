@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+
+ItemT = TypeVar("ItemT")
+
+
+def _empty(value: Any) -> Any:
+    return [] if value == {} else value
+
+
+Several = Annotated[list[ItemT], BeforeValidator(_empty)]
+"""A list. An empty object counts as an empty one: in Lua the two are the same."""
 
 
 class Params(BaseModel):
@@ -81,8 +91,8 @@ class StdioServer(Params):
 
     name: str
     command: str
-    args: list[str] = []
-    env: list[Pair] = []
+    args: Several[str] = []
+    env: Several[Pair] = []
 
 
 class HttpServer(Params):
@@ -91,7 +101,7 @@ class HttpServer(Params):
     type: Literal["http"]
     name: str
     url: str
-    headers: list[Pair] = []
+    headers: Several[Pair] = []
 
 
 class SseServer(Params):
@@ -116,7 +126,7 @@ class NewParams(Params):
     """`session/new`."""
 
     cwd: str
-    mcp_servers: list[Server] | None = None
+    mcp_servers: Several[Server] | None = None
 
 
 class OldParams(NewParams):
@@ -135,7 +145,7 @@ class ListParams(Params):
 class PromptParams(SessionParams):
     """`session/prompt` and `_session/steering`."""
 
-    prompt: list[Block]
+    prompt: Several[Block]
 
 
 class ModeParams(SessionParams):
