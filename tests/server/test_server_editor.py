@@ -258,6 +258,35 @@ async def test_what_nobody_has_seen_happen_is_unknown(work):
     assert len(editor.edits) == 1 and not editor.saves
 
 
+@pytest.mark.parametrize("answer", [{"applied": True}, None, "odd"])
+async def test_an_edit_counts_that_is_told_after_the_answer_whatever_that_was(work, monkeypatch, answer):
+    editor = ModelEditor(work)
+    buffer = editor.open(work / "a.txt")
+
+    async def answer_first(params):
+        later = editor._edited(buffer.text, params["documentChanges"][0]["edits"])
+        asyncio.get_running_loop().call_later(0.001, editor.type, buffer, later)
+        return answer
+
+    monkeypatch.setattr(editor, "_apply", answer_first)
+    assert await edit(editor, work / "a.txt", "world", "there") == Applied()
+    assert (work / "a.txt").read_text() == "hello\nthere\n"
+
+
+async def test_an_edit_of_the_wrong_text_is_unknown_and_never_saved(work, monkeypatch):
+    editor = ModelEditor(work)
+    buffer = editor.open(work / "a.txt")
+
+    async def applies_what_is_stale(params):
+        editor.type(buffer, "typed\nhello\nworld\n")
+        editor.type(buffer, "typed\nthere\nworld\n")
+        return {"applied": True}
+
+    monkeypatch.setattr(editor, "_apply", applies_what_is_stale)
+    outcome = await edit(editor, work / "a.txt", "world", "there")
+    assert outcome == Unknown(work / "a.txt", "typed\nthere\nworld\n") and not editor.saves
+
+
 async def test_a_document_that_is_closed_meanwhile_is_unknown(work):
     editor = ModelEditor(work)
     buffer = editor.open(work / "a.txt")
