@@ -92,7 +92,7 @@ class PromptHandlers:
         opened.touch()
         served.projection.calls.end(ticket.run_id)
         if self._hub.opener.gives_titles and result.status == "completed" and result.turns and not opened.title:
-            self._connection.spawn(opened.retitle())
+            self._connection.spawn(opened.title_when_quiet())
         return {"stopReason": stop_reason(result)}
 
 

@@ -109,7 +109,7 @@ class RunHandlers:
         served.session.touch()
         served.forget_settled()
         if self._hub.opener.gives_titles and result.turns and not served.session.title:
-            self._connection.spawn(served.session.retitle())
+            self._connection.spawn(served.session.title_when_quiet())
         if progress:
             served.sink.progress.pop(ticket.run_id, None)
             self._cancellable.pop(progress.token, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,9 @@ from agent_lsp.tools.read_image import useless
 from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.history import SessionTrace
 from agent_lsp.usage.report import GroupBy, UsageReport
+
+_QUIET_S = 0.3
+"""How long after a run nothing may have happened before a title is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +185,7 @@ class OpenSession:
     commands: Commands = dict
     stop_children: Callable[[], bool] = bool
     """Interrupts what its children are at; whether there was anything."""
+    is_open: bool = True
 
     @property
     def session_id(self) -> str:
@@ -236,12 +241,23 @@ class OpenSession:
         self.session.record(SessionUpdate(title=title))
         return title
 
+    async def title_when_quiet(self) -> None:
+        """Gives the session its title soon after a run, but never while the model has another prompt to answer.
+
+        A model that serves one request at a time would let the person wait for the title; the next run that ends asks
+        again.
+        """
+        await asyncio.sleep(_QUIET_S)
+        if self.is_open and not self.title and not self.session.is_busy:
+            await self.retitle()
+
     def touch(self) -> None:
         """Something happened in it."""
         self.updated_at = timestamp()
 
     async def close(self) -> None:
         """Aborts what runs, ends its tools, keeps its trace."""
+        self.is_open = False
         await self.session.close()
         await self.trace.close()
 

@@ -382,3 +382,15 @@ async def test_a_bug_in_a_handler_is_one_line_to_the_client_and_the_rest_to_the_
         assert "at home" not in str(refused)
         assert "\n" not in refused.message
         assert "at home" in caplog.text
+
+
+async def test_a_title_is_asked_for_when_the_model_has_nothing_else_to_answer(tmp_path, monkeypatch):
+    async with front_end(tmp_path, monkeypatch, titles=True) as (client, model):
+        for said in ("first", "second", "A title"):
+            model.script([text(said)])
+        opened = await client.ask("agent/session/new")
+        runs = [await client.ask("agent/run", sessionId=opened["sessionId"], input="go") for _ in range(2)]
+        assert [run["text"] for run in runs] == ["first", "second"]
+        assert await client.until(lambda: client.streamed("session_update")) == [
+            {"type": "session_update", "title": "A title"}
+        ]
