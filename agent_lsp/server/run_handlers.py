@@ -95,8 +95,10 @@ class RunHandlers:
         input = self._read(params.input, served)
         if not input:
             raise refuse("input", "must not be empty")
-        if params.model is not None:
-            opened.update(SessionUpdate(model=model_name(params.model)), self._hub.opener)
+        level = params.thinking_level if opened.mode == "loop" else None  # there, what a prompt brings stays
+        stays = SessionUpdate(model=model_name(params.model), thinking_level=level)
+        if stays != SessionUpdate():
+            opened.update(stays, self._hub.opener)
         goal = Goal(params.goal.budget) if params.goal else None
         terms = Terms(params.expected, params.max_retries)
         ticket = opened.session.submit(input, params.thinking_level, goal, terms, queue=params.queue_if_busy)

@@ -204,3 +204,13 @@ async def test_another_model_may_write_the_summary(tmp_path, monkeypatch):
         model.script(answer("done"))
         assert (await client.ask("agent/run", sessionId=session, input="b"))["text"] == "done"
         assert len(summarizer.requests) == 1 and "short" in model.requests[-1].history[0].messages[0].text
+
+
+@pytest.mark.asyncio
+async def test_model_and_thinking_level_of_a_prompt_stay(tmp_path, monkeypatch):
+    async with front_end(tmp_path, monkeypatch, thinkingLevel="low") as (client, model):
+        session = (await client.ask("agent/session/new", mode="loop"))["sessionId"]
+        model.script(answer("one"), answer("two"))
+        await client.ask("agent/run", sessionId=session, input="a", thinkingLevel="high")
+        await client.ask("agent/run", sessionId=session, input="b")
+        assert [request.thinking_level for request in model.requests] == ["high", "high"]
