@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from agent_lsp.server.flags import Flags
     from agent_lsp.server.handshake import Greeted
 
-_ACP_USAGE = "agent-lsp acp [--data-dir DIR] [--config FILE] [--log-level LEVEL]"
-
 
 def main(arguments: list[str] | None = None, load: Callable[[], Build] | None = None) -> int:
     """Runs until the work is done and returns the exit status. `load` imports the application."""
     words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] == ["acp"] and not {"--help", "-h"} & set(words):
+    if words[:1] == ["acp"]:
         try:
             return _acp(words[1:])
         except KeyboardInterrupt:
@@ -65,23 +63,27 @@ def _acp(words: list[str]) -> int:
     """The other front end; it does things in the same order."""
     from agent_lsp.wire import stdio
 
+    if {"--help", "-h"} & set(words):
+        from agent_lsp.acp.options import USAGE
+
+        sys.stdout.write(f"usage: {USAGE}\nServes a client of the Agent Client Protocol, on stdin and stdout.\n")
+        return 0
     try:
         streams = stdio.claim()
     except OSError as error:
         return _complain(f"standard input or output is closed ({error.strerror})")
 
+    from agent_lsp.acp.greeting import shake_hands
+    from agent_lsp.acp.handshake import Handshake
+    from agent_lsp.acp.options import USAGE, configure
     from agent_lsp.server import flags
 
     try:
         given = flags.parse(words)
     except flags.UsageError as error:
-        return _complain(f"{error.message}\nusage: {_ACP_USAGE}")
+        return _complain(f"{error.message}\nusage: {USAGE}")
     if given.tcp or given.pipe or given.ws:
-        return _complain(f"this protocol is spoken on standard input and output only\nusage: {_ACP_USAGE}")
-
-    from agent_lsp.acp.greeting import shake_hands
-    from agent_lsp.acp.handshake import Handshake
-    from agent_lsp.acp.options import configure
+        return _complain(f"this protocol is spoken on standard input and output only\nusage: {USAGE}")
 
     greeted = shake_hands(*streams, Handshake(configure(given.settings)))
     if greeted is None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import indent
 
 from agent_lsp import __version__
+from agent_lsp.acp.options import USAGE as USAGE_OF_ACP
 from agent_lsp.cli.client import ServerError
 from agent_lsp.cli.conversation import ALLOW_ALL, NOBODY_TO_ASK, Answerer, Job, run
 from agent_lsp.cli.demo import demo
@@ -67,7 +68,8 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="agent-lsp",
         description="A coding agent that an editor starts like any language server.",
-        epilog=f"without a command it is the server:\n{indent(USAGE_OF_SERVER, '  ')}",
+        epilog=f"without a command it is the server:\n{indent(USAGE_OF_SERVER, '  ')}\n"
+        f"and for clients of the Agent Client Protocol:\n{indent(USAGE_OF_ACP, '  ')}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"agent-lsp {__version__}")
