@@ -94,7 +94,7 @@ class Subagents:
 
     def __init__(self, client: Client, begin: Begin, profiles: Mapping[str, str]) -> None:
         self._begin, self._profiles = begin, profiles
-        self._ask, self._buffers = client.ask, client.buffers
+        self._ask, self._buffers, self._servers = client.ask, client.buffers, client.servers
         self._sink, self._person = ParentSink(client.sink), SharedPerson(client.person)
         self._sink.before_abort = self.stop_all
         self._parent: OpenSession | None = None
@@ -104,7 +104,7 @@ class Subagents:
     @property
     def client(self) -> Client:
         """The client's side of the parent: its stream and its person are shared with the children."""
-        return Client(self._sink, self._person, self._ask, self._buffers)
+        return Client(self._sink, self._person, self._ask, self._buffers, servers=self._servers)
 
     def adopt(self, parent: OpenSession) -> None:
         """The session whose children these are; it has to be known before the first one is started."""
@@ -165,7 +165,8 @@ class Subagents:
     def _client_of(self, child_id: str, parent: OpenSession) -> Client:
         session = parent.session
         sink = ChildSink(child_id, self._sink, lambda: session.run_id, session.add_child_usage)
-        return Client(sink, ChildPerson(child_id, self._person), self._ask, self._buffers, parent.grants, parent.budget)
+        person = ChildPerson(child_id, self._person)
+        return Client(sink, person, self._ask, self._buffers, parent.grants, parent.budget, self._servers)
 
     def _make_room(self) -> str | None:
         """Lets the oldest one go that has nothing to do; a text when all are at work."""
