@@ -3,6 +3,8 @@
 import asyncio
 import base64
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -547,3 +549,18 @@ async def test_authenticate_looks_for_a_credential(tmp_path, monkeypatch):
     async with acp_end(tmp_path, monkeypatch, default_model="anthropic/claude-x") as (client, _):
         assert (await client.refusal("authenticate", methodId="login")).code == -32000
         assert (await client.refusal("session/new", cwd=str(tmp_path), mcpServers=[])).code == -32000
+
+
+async def test_a_client_brings_servers_of_tools_along(tmp_path, work, monkeypatch):
+    server = Path(__file__).parents[1] / "tools" / "mcp_server.py"
+    environ = [{"name": "A", "value": "b"}]
+    given = {"name": "mine", "command": sys.executable, "args": [str(server), "plain"], "env": environ}
+    async with acp_end(tmp_path, monkeypatch) as (client, model):
+        session = (await client.ask("session/new", cwd=str(work), mcpServers=[given]))["sessionId"]
+        model.script([text("ok")])
+        await client.prompted(session, "go")
+        assert any("mine" in tool.name for tool in model.requests[0].tools)
+        other = await client.new(work)
+        model.script([text("ok")])
+        await client.prompted(other, "go")
+        assert not any("mine" in tool.name for tool in model.requests[1].tools)
