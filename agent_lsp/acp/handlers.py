@@ -15,7 +15,7 @@ def service(connection: Connection, hub: Hub) -> Service:
     prompts = PromptHandlers(connection, hub)
     requests = SessionHandlers(connection, hub).requests() | prompts.requests()
     return Service(
-        requests=patient(requests, connection, hub.opener.models),
+        requests=patient(requests, connection, hub),
         notifications=prompts.notifications(),
         close=hub.close_all,
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_lsp.app.models import Models
 from agent_lsp.messages.content import Text
 from agent_lsp.messages.markers import steering
 from agent_lsp.providers.scripted import call, fail, finish, gate, text, thinking
@@ -564,3 +565,18 @@ async def test_a_client_brings_servers_of_tools_along(tmp_path, work, monkeypatc
         model.script([text("ok")])
         await client.prompted(other, "go")
         assert not any("mine" in tool.name for tool in model.requests[1].tools)
+
+
+async def test_a_key_that_was_stored_meanwhile_is_looked_for_before_the_next_prompt(tmp_path, work, monkeypatch):
+    async with acp_end(tmp_path, monkeypatch) as (client, model):
+        session = await client.new(work)
+        model.script([fail("auth", "no key")], [text("now")])
+        await client.refusal("session/prompt", sessionId=session, prompt=[{"type": "text", "text": "go"}])
+        looked = []
+
+        async def look(self, *, afresh=False):
+            looked.append(afresh)
+
+        monkeypatch.setattr(Models, "look", look)
+        monkeypatch.setattr(Models, "is_kept", lambda self, name: True)
+        assert await client.prompted(session, "go") == "end_turn" and looked == [True]
