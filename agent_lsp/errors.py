@@ -38,7 +38,7 @@ class ConfigError(AgentError):
 class RequestRefused(AgentError):
     """A request that was understood and cannot be carried out. `hint` says what to do about it."""
 
-    kind = "request_refused"
+    kind = "request_failed"
     retryable = False
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:

@@ -23,6 +23,7 @@ class ModelHandlers:
         self._connection, self._hub = connection, hub
         self._source = hub.opener.models
         self._looking: asyncio.Task[None] | None = None
+        self._one_at_a_time = asyncio.Lock()
 
     def requests(self) -> dict[str, Method[Any]]:
         """The methods, by name."""
@@ -88,10 +89,11 @@ class ModelHandlers:
         return self._source.listed()
 
     async def _look(self, *, afresh: bool = False) -> None:
-        before = self._source.listed()
-        await self._source.look(afresh=afresh)
-        if self._source.listed() != before:
-            self._connection.notify("agent/modelsChanged")
+        async with self._one_at_a_time:  # or two looks would tell of the same change
+            before = self._source.listed()
+            await self._source.look(afresh=afresh)
+            if self._source.listed() != before:
+                self._connection.notify("agent/modelsChanged")
 
     async def _test(self, name: str) -> dict[str, Any]:
         if self._source.is_kept(name):

@@ -29,6 +29,7 @@ CODES: dict[str, int] = {
     "workspace_invalid": -32011,
     "limit_exceeded": -32012,
     "request_cancelled": -32800,
+    "request_failed": -32803,
 }
 """Every error that is answered: its kind (`error.data.kind`) and its code."""
 

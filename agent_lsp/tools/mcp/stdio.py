@@ -62,6 +62,7 @@ class StdioTransport:
             output, errors, pace = await self._listen(process)
         except BaseException:
             self._kill()
+            await self._is_gone_within(_KILL_S)
             raise
         self._pumps = [
             asyncio.create_task(self._read(output, heard)),
@@ -81,7 +82,7 @@ class StdioTransport:
             for pump in self._pumps:
                 pump.cancel()
             await asyncio.gather(*self._pumps, return_exceptions=True)
-        await self._is_gone_within(_KILL_S)
+            await self._is_gone_within(_KILL_S)
 
     # --- its streams ---
 
