@@ -9,8 +9,15 @@ BENCH_HOME := $(CURDIR)/.bench
 PHASES ?= cold,ttft,stream,loop
 PYTEST_ARGS ?=
 
+# need(PROGRAM,PACKAGE)
+define need
+command -v $(1) >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	&& apt-get install --quiet --quiet --yes $(2) >/dev/null 2>&1; } \
+	|| echo '$(2) is not installed: its tests are skipped'
+endef
+
 .DEFAULT_GOAL := help
-.PHONY: help install demo ripgrep test lint style types layers size bench clean
+.PHONY: help install demo programs test lint style types layers size bench clean
 
 help:
 	@echo 'make demo     watch the agent work, offline, on a sample workspace'
@@ -31,12 +38,11 @@ demo: $(INSTALLED)
 	@$(BIN)/agent-lsp demo
 
 # What some tests need beside Python; without it they are skipped. Installed only where that takes no password.
-ripgrep:
-	@command -v rg >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
-		&& apt-get install --quiet --quiet --yes ripgrep >/dev/null 2>&1; } \
-		|| echo 'ripgrep is not installed: its tests are skipped'
+programs:
+	@$(call need,rg,ripgrep)
+	@$(call need,bwrap,bubblewrap)
 
-test: $(INSTALLED) ripgrep
+test: $(INSTALLED) programs
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: style types layers size

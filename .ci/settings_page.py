@@ -22,8 +22,6 @@ PLACEHOLDERS = {
     "env": "VARIABLE",
 }
 """Tables whose keys are a person's own → what stands for such a key."""
-IDLE = ("tools.sandbox", "tools.sandbox_network")
-"""Settings that are read, and that nothing goes by: whoever relies on one has to know."""
 
 
 def main(words: list[str]) -> int:
@@ -67,8 +65,7 @@ def _rows(
     for name, given in properties.items():
         entry = _table(schema, given)
         if entry is None:
-            is_idle = ".".join((*path, name)) in IDLE
-            yield ".".join(path), _row(name, given | {"description": "Has no effect so far."} if is_idle else given)
+            yield ".".join(path), _row(name, given)
             continue
         here = (*path, name, PLACEHOLDERS[name]) if "additionalProperties" in given else (*path, name)
         notes[".".join(here)] = " ".join(str(given.get("description", "")).split())

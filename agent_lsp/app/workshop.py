@@ -26,6 +26,7 @@ from agent_lsp.tools.mcp.servers import secrets as mcp_secrets
 from agent_lsp.tools.processes import Processes
 from agent_lsp.tools.read_image import Describe
 from agent_lsp.tools.run_subagent import NoSubagents
+from agent_lsp.tools.sandbox import Sandbox
 from agent_lsp.tools.toolset import ToolLimits, Toolset
 from agent_lsp.tools.web_fetch import Fetch
 from agent_lsp.tools.workspace import Workspace
@@ -95,7 +96,7 @@ class Workshop:
         """The tools of a session in the folder `root`, the rules for its paths, and what it is told."""
         paths = self._paths(session_id, root)
         workspace = Workspace(root, self._data.scratchpad(session_id))
-        commands = self._processes.session()
+        commands = self._processes.session(self._sandbox(paths, workspace))
         disk, buffers = DiskEditor(workspace.scratchpad), client.buffers if client else None
         servers = {**self._mcp, **client.servers} if client else self._mcp
         files = SessionFiles(buffers.over(disk) if buffers else disk, workspace.display)
@@ -134,6 +135,12 @@ class Workshop:
         """Imports what servers of tools need, if there are any, in a thread."""
         if self._mcp and self._warming is None:
             self._warming = asyncio.get_running_loop().run_in_executor(None, import_sdk)
+
+    def _sandbox(self, paths: PathRules, workspace: Workspace) -> Sandbox | None:
+        if self._settings.sandbox == "off":
+            return None
+        # Made anew for each command: a folder that is to be hidden may have come to be meanwhile.
+        return Sandbox((paths.workspace, workspace.scratchpad), paths.hidden, self._settings.sandbox_network)
 
     def _fetch(self) -> Fetch | None:
         wanted = self._settings.web_fetch and not self._offline

@@ -18,7 +18,9 @@ class PathGlob:
 
     def __init__(self, pattern: str, workspace: Path, home: Path | None) -> None:
         """Raises `ConfigError` for a pattern that means nothing."""
-        spellings = [_translated(glob) for glob in _absolute(pattern, workspace, home)]
+        absolute = _absolute(pattern, workspace, home)
+        self.named = () if any(char in absolute[0] for char in "*?[") else (Path(absolute[-1]),)
+        spellings = [_translated(glob) for glob in absolute]
         try:
             self._regex = re.compile("|".join(spellings), re.IGNORECASE | re.DOTALL)
         except re.error as error:

@@ -59,6 +59,7 @@ class PathRules:
         secrets = [home / name for home in self._homes for name in SECRETS]
         roots = (data_dir, *user_config, *secrets, *map(Path, SYSTEM_SECRETS))
         both = dict.fromkeys(path for root in roots for path in (_spelled(root), _resolved(root)))
+        self._roots = tuple(dict.fromkeys(map(_resolved, roots)))
         self._forbidden = frozenset(_folded(path) for path in both)
         self._forbidden_identities = frozenset(filter(None, map(_identity, both)))
         self._deny = [PathGlob(pattern, self.workspace, next(iter(self._homes), None)) for pattern in deny]
@@ -78,6 +79,10 @@ class PathRules:
         except (ValueError, OSError, RuntimeError):
             return Place(path, "outside")  # nothing can be opened by such a name; it must not count as inside
         return Place(real, self._standing(path, real, writes))
+
+    def hidden(self) -> list[Path]:
+        """The roots of all that is forbidden, links resolved; of denied globs only those that name one path."""
+        return [*self._roots, *(path for glob in self._deny for path in glob.named)]
 
     def forbids(self, path: Path) -> bool:
         """Whether no tool may look or write there; for whoever walks a tree, reads a mention or an image."""

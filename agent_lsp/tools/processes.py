@@ -13,6 +13,7 @@ from pathlib import Path
 from agent_lsp.tools.child import KILL_AFTER_S, Launch
 from agent_lsp.tools.command import Command
 from agent_lsp.tools.descendants import kill_marked
+from agent_lsp.tools.sandbox import Sandbox
 from agent_lsp.tools.watchdog import Watchdog
 
 _ADDED = {
@@ -46,10 +47,10 @@ class Processes:
         self._commands: set[Command] = set()
         self._pruning: asyncio.TimerHandle | None = None
 
-    def session(self) -> Commands:
-        """The commands of a new session."""
+    def session(self, sandbox: Sandbox | None = None) -> Commands:
+        """The commands of a new session, in a sandbox if there is one."""
         self._sessions += 1
-        return Commands(self, f"{self._mark}{self._sessions};")
+        return Commands(self, f"{self._mark}{self._sessions};", sandbox)
 
     def shell_command(self, line: str) -> tuple[str, ...]:
         """How the user's shell is given a command line."""
@@ -127,15 +128,18 @@ class Processes:
 class Commands:
     """The commands of one session; those in the background have a process id that a model can use."""
 
-    def __init__(self, processes: Processes, mark: str) -> None:
-        self._processes, self.mark = processes, mark
+    def __init__(self, processes: Processes, mark: str, sandbox: Sandbox | None = None) -> None:
+        self._processes, self.mark, self._sandbox = processes, mark, sandbox
         self._all: set[Command] = set()
         self._has_started_any = False
         self._background: dict[str, Command] = {}
 
     def start(self, line: str, cwd: Path, *, has_input: bool) -> Command:
         """Starts a command in the foreground. Raises OSError and ValueError."""
-        return self._start(line, self._processes.shell_command(line), cwd, has_input=has_input)
+        argv: Sequence[str] = self._processes.shell_command(line)
+        if self._sandbox:
+            argv = self._sandbox.wrapped(argv, cwd)
+        return self._start(line, argv, cwd, has_input=has_input)
 
     async def capture(self, argv: Sequence[str], cwd: Path, given: str) -> tuple[str, int]:
         """Runs a program to its end with `given` on its standard input; its output and exit code. Raises OSError.

@@ -394,3 +394,16 @@ async def test_a_title_is_asked_for_when_the_model_has_nothing_else_to_answer(tm
         assert await client.until(lambda: client.streamed("session_update")) == [
             {"type": "session_update", "title": "A title"}
         ]
+
+
+async def test_no_command_runs_beside_a_sandbox_that_is_set(tmp_path, monkeypatch):
+    monkeypatch.setattr("agent_lsp.tools.sandbox.shutil.which", lambda _: None)
+    async with front_end(tmp_path, monkeypatch, tools={"sandbox": "bwrap"}, approvalMode="allow-all") as (
+        client,
+        model,
+    ):
+        model.script([call("exec_command", '{"cmd": "echo ran > proof"}'), finish("tool_calls")])
+        model.script([text("done")])
+        await client.ask("agent/run", input="go")
+        (output,) = client.streamed("tool_call_output")
+        assert "install bubblewrap" in output["output"] and not (tmp_path / "work/proof").exists()

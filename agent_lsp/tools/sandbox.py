@@ -1,0 +1,55 @@
+"""Commands under bubblewrap: what they can reach is decided by the kernel, not by looking at the command."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_SOCKETS = ("/tmp", "/run", "/var/run", "/var/tmp")
+"""Sockets of services lie there, through which a command could have others act for it; private and empty instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """What commands may reach: all can be read but what is `hidden`, the `writable` folders can be written too.
+
+    Neither other processes nor (without `network`) anything beyond the machine, nor the machine's own ports, are there.
+    """
+
+    writable: Sequence[Path]
+    hidden: Callable[[], Iterable[Path]]
+    """Files and folders, links resolved. A writable folder below one of them stays visible."""
+    network: bool = False
+
+    def wrapped(self, argv: Sequence[str], cwd: Path) -> tuple[str, ...]:
+        """The command line that runs `argv` inside. Raises OSError if bubblewrap is not installed."""
+        program = shutil.which("bwrap")
+        if program is None:
+            raise OSError("tools.sandbox is bwrap, and bwrap is not installed: install bubblewrap, or set it to off")
+        return (program, *self._options(), "--chdir", str(cwd), "--", *argv)
+
+    def _options(self) -> Iterable[str]:
+        # The outer process stays in the group that the command is ended by; all inside ends with it.
+        yield from ("--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL")
+        if not self.network:
+            yield "--unshare-net"
+        yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+        for folder in _SOCKETS:
+            if Path(folder).is_dir() and not Path(folder).is_symlink():
+                yield from ("--tmpfs", folder)
+        if self.network:  # where names are resolved by a service, its configuration is linked to from /etc
+            yield from ("--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve")
+        for folder in self.writable:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        hidden = [path for path in dict.fromkeys(self.hidden()) if path.exists()]
+        for path in sorted(
+            [*self.writable, *hidden], key=lambda one: len(one.parts)
+        ):  # the inner ones lie on the outer
+            if path in self.writable:
+                yield from ("--bind", str(path), str(path))
+            elif path.is_dir():
+                yield from ("--tmpfs", str(path))
+            else:
+                yield from ("--ro-bind", "/dev/null", str(path))
