@@ -224,7 +224,7 @@ class App:
         """A session without a past. `origin` goes into its meta."""
         outfit = self._outfit(order, client, spec)
         meta = self._meta(session_id, spec, order.model, outfit).model_copy(update=origin)
-        trace = MemoryTrace(meta) if spec.ephemeral else TraceWriter.new(self.data, meta, self._warn)
+        trace = MemoryTrace(meta, self.data) if spec.ephemeral else TraceWriter.new(self.data, meta, self._warn)
         opened = self._plug(meta, order.model, trace, outfit, spec)
         if spec.system_prompt is None:
             opened.session.renew_prompt(outfit.equipment.instructions.prompt)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, envelope
 from agent_lsp.trace.history import End, Page, Position, SessionTrace, decode_cursor, page
+from agent_lsp.trace.paths import DataDir
 from agent_lsp.trace.reader import parse
 
 
 class MemoryTrace:
     """Keeps the lines of a session's trace. A position in it counts lines, in a single file that never rotates."""
 
-    def __init__(self, meta: SessionMeta) -> None:
+    def __init__(self, meta: SessionMeta, data: DataDir | None = None) -> None:
+        """In `data` may be what the session needs while it is open: its scratchpad, which goes with the trace."""
+        self._scratchpad = data.scratchpad(meta.session_id) if data else None
         self._lines: list[bytes] = [encode(envelope(meta))]
         self._preamble: tuple[bytes, ...] = ()
         self._closed = False
@@ -49,8 +54,10 @@ class MemoryTrace:
         return page(self._messages(decode_cursor(cursor).offset, (until or self.end()).written.offset), limit)
 
     async def close(self) -> None:
-        """The trace can still be read and takes no more lines."""
+        """The trace can still be read and takes no more lines; on the disk nothing is left."""
         self._closed = True
+        if self._scratchpad:
+            await asyncio.to_thread(shutil.rmtree, self._scratchpad, ignore_errors=True)
 
     def _messages(self, start: int, stop: int) -> Iterator[tuple[Position, Message]]:
         for number in range(start, min(stop, len(self._lines))):

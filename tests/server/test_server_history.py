@@ -267,6 +267,19 @@ async def test_a_closed_session_keeps_its_history(tmp_path, monkeypatch):
 
 
 @pytest.mark.asyncio
+async def test_an_ephemeral_session_leaves_nothing_on_the_disk(tmp_path, monkeypatch):
+    settings = {"approvalMode": "allow-all", "tools": {"maxOutputLength": 10}}
+    async with front_end(tmp_path, monkeypatch, **settings) as (client, model):
+        session = (await client.ask("agent/session/new", ephemeral=True))["sessionId"]
+        model.script([call("exec_command", {"cmd": "seq 100"})], [text("done")])
+        await client.ask("agent/run", input="go", goal={})
+        scratchpad = tmp_path / "data" / "scratchpad" / session
+        assert list(scratchpad.rglob("*"))
+        await client.ask("agent/session/close", sessionId=session)
+        assert not [one for one in (tmp_path / "data").rglob("*") if session in str(one)]
+
+
+@pytest.mark.asyncio
 async def test_an_ephemeral_session_has_a_history_until_it_is_closed(tmp_path, monkeypatch):
     async with front_end(tmp_path, monkeypatch) as (client, _):
         session = (await client.ask("agent/session/new", ephemeral=True))["sessionId"]
