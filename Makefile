@@ -4,6 +4,8 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(
 	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+ACP_SDK := @agentclientprotocol/sdk@2.4.0 zod@4.6.7
+ACP_SDK_INSTALLED := .venv/npm/.installed
 BENCH ?= ../shared/bench
 BENCH_HOME := $(CURDIR)/.bench
 PHASES ?= cold,ttft,stream,loop
@@ -17,7 +19,7 @@ command -v $(1) >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo programs test lint style types layers size bench clean
+.PHONY: help install demo programs clients test lint style types layers size bench clean
 
 help:
 	@echo 'make demo     watch the agent work, offline, on a sample workspace'
@@ -42,7 +44,14 @@ programs:
 	@$(call need,rg,ripgrep)
 	@$(call need,bwrap,bubblewrap)
 
-test: $(INSTALLED) programs
+# Likewise what npm brings: a failure is no obstacle, and is tried again the next time.
+clients: $(INSTALLED)
+	@test "$$(cat $(ACP_SDK_INSTALLED) 2>/dev/null)" = '$(ACP_SDK)' || { command -v node && command -v npm \
+		&& mkdir -p .venv/npm && npm install --prefix .venv/npm --no-save --no-package-lock --ignore-scripts --no-audit \
+		--no-fund --fetch-retries=0 --fetch-timeout=10000 $(ACP_SDK) && echo '$(ACP_SDK)' > $(ACP_SDK_INSTALLED); } \
+		>/dev/null 2>&1 || echo 'npm did not install the TypeScript client: its tests are skipped'
+
+test: $(INSTALLED) programs clients
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 lint: style types layers size

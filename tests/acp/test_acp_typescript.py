@@ -1,7 +1,6 @@
-"""The official TypeScript client, where Node.js and the package are there."""
+"""Scenes of a session's life with the official TypeScript client, where Node.js and the package are there."""
 
 import asyncio
-import json
 import os
 import shutil
 from pathlib import Path
@@ -9,27 +8,33 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.launch import AGENT_LSP
-from tests.e2e.model_server import ModelServer, say, use
+from tests.e2e.model_server import Gate, ModelServer, say, think, use
 
-ENTRY = Path("node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js")
-PLACES = [
-    Path(os.environ.get("ACP_TYPESCRIPT_SDK", Path(__file__).parent)),
-    Path(__file__).parents[2] / "editors/vscode",
-]
-SDK = next((place / ENTRY for place in PLACES if (place / ENTRY).exists()), None)
+INSTALLED = os.environ.get("ACP_TYPESCRIPT_SDK") or Path(__file__).parents[2] / ".venv" / "npm"
+SDK = Path(INSTALLED, "node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js")
+SCENES = Path(__file__).with_name("client.mjs")
 
 pytestmark = [
     pytest.mark.asyncio,
     pytest.mark.skipif(
-        not (SDK and shutil.which("node")), reason="needs node, and ACP_TYPESCRIPT_SDK with the package"
+        not (SDK.exists() and shutil.which("node")),
+        reason="needs node and the npm package, which `make test` installs where it can",
     ),
 ]
+TOUCH = use("exec_command", {"cmd": "touch made"})
 
 
-async def test_a_session_from_its_first_word_to_its_last(tmp_path):
-    work, config = tmp_path / "work", tmp_path / "config.toml"
-    work.mkdir()
-    (work / "a.txt").write_text("one\n")
+@pytest.fixture
+def work(tmp_path):
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("first line\nsecond line\n")
+    return folder
+
+
+async def play(scene, work, *turns):
+    """Runs a scene, in which the model says these turns; returns what the model was asked."""
+    config, data = work.parent / "config.toml", work.parent / "data"
     async with ModelServer() as model:
         config.write_text(
             f'default_model = "chat/big"\ntitles = false\n[providers.chat]\napi = "openai-chat"\n'
@@ -37,17 +42,60 @@ async def test_a_session_from_its_first_word_to_its_last(tmp_path):
             "[providers.chat.models.big]\ncontext_window = 100000\ntool_calling = true\n"
         )
         config.chmod(0o600)
-        edit = {"file_path": "a.txt", "old_string": "one", "new_string": "1"}
-        model.script([say("Well: "), use("edit_file", edit)], [say("done")], [say("too late")])
-        agent = (str(AGENT_LSP), "acp", "--config", str(config), "--data-dir", str(tmp_path / "data"))
-        script = str(Path(__file__).with_name("client.mjs"))
+        model.script(*turns)
+        agent = (str(AGENT_LSP), "acp", "--config", str(config), "--data-dir", str(data))
+        pipe = asyncio.subprocess.PIPE
         node = await asyncio.create_subprocess_exec(
-            "node", script, str(SDK), str(work), *agent, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+            "node", str(SCENES), str(SDK), scene, str(work), *agent, stdout=pipe, stderr=pipe
         )
-        said, complaints = await asyncio.wait_for(node.communicate(), 40)
+        try:
+            said, complaints = await asyncio.wait_for(node.communicate(), 40)
+        finally:
+            if node.returncode is None:
+                node.kill()
+            for gate in (piece for turn in turns for piece in turn if isinstance(piece, Gate)):
+                gate.open()
     assert node.returncode == 0, complaints.decode()
-    answer = json.loads(said)
-    assert (answer["reason"], answer["cancelled"]) == ("end_turn", "cancelled")
-    assert answer["permissions"] == 1 and answer["sessions"] == 1 and answer["words"].startswith("Well: done")
-    assert {"tool_call", "tool_call_update", "agent_message_chunk", "usage_update"} <= set(answer["kinds"])
-    assert (work / "a.txt").read_text() == "1\n"
+    assert said == b"" and model.is_spent
+    return model.asked
+
+
+async def test_a_prompt_streams_reads_writes_and_asks(work):
+    asked = await play(
+        "works",
+        work,
+        [think("hm"), say("Let me ", "look."), use("read_file", {"file_path": "notes.txt"})],
+        [use("edit_file", {"file_path": "notes.txt", "old_string": "first", "new_string": "1st"})],
+        [say("Done.")],
+    )
+    assert "unsaved line" in asked[1].words
+
+
+async def test_what_the_person_does_not_allow_is_not_done(work):
+    await play("denies", work, *[[TOUCH], [say("As you wish.")]] * 3)
+
+
+async def test_a_cancel_is_answered_whatever_it_interrupts(work):
+    await play(
+        "cancels",
+        work,
+        [say("begun"), Gate()],
+        [TOUCH],
+        [use("exec_command", {"cmd": "echo run''ning; sleep 60"})],
+        [say("again"), Gate()],
+        [say("done")],
+    )
+
+
+async def test_a_session_is_steered_while_another_one_works(work):
+    asked = await play("steers", work, [say("one"), use("exec_command", {"cmd": "true"})], [say("two")], [say(" more")])
+    assert "sooner" in asked[2].words and "sooner" not in asked[1].words
+
+
+async def test_a_session_outlives_its_process_until_it_is_deleted(work):
+    asked = await play("returns", work, [say("Hi.")], [say("Still here.")])
+    assert "hello" in asked[1].words
+
+
+async def test_modes_options_and_commands_are_offered_and_followed(work):
+    await play("chooses", work, [TOUCH], [say("done")])
