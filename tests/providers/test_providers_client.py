@@ -126,6 +126,8 @@ def marked(adapter, **kept):
     return replace(REQUEST, history=history)
 
 
+FORM = {"type": "object", "properties": {"t": {"type": "string"}}, "additionalProperties": False}
+DECISION = replace(REQUEST, thinking_level=None, response_schema=FORM)
 LOWERED = {
     "an effort": ("openai-responses", "gpt-5", ("Unsupported value: 'high'", "reasoning.effort"), REQUEST, ("reasoning", {"effort": "medium", "summary": "auto"})),
     "any effort": ("openai-responses", "gpt-5", ("Unsupported parameter: 'reasoning.effort'", None), REQUEST, ("reasoning", None)),
@@ -135,6 +137,9 @@ LOWERED = {
     "a level": ("gemini", "gemini-3.5-flash", ("Thinking level HIGH is not supported", None), REQUEST, ("generationConfig", {"thinkingConfig": {"thinkingLevel": "low", "includeThoughts": True}})),
     "thinking": ("gemini", "gemini-3.5-flash", ("Thinking is not supported by this model", None), REQUEST, ("generationConfig", None)),
     "a schema": ("gemini", "m", ("Unknown name \"parametersJsonSchema\"", None), replace(REQUEST, tools=(ToolSpec(name="t", description="", parameters={}),)), ("tools", [{"functionDeclarations": [{"name": "t", "description": ""}]}])),
+    "a newer field": ("gemini", "m", ('Unknown name "responseJsonSchema" at \'generation_config\'', None), DECISION, ("generationConfig", {"responseMimeType": "application/json", "responseSchema": {"type": "object", "properties": {"t": {"type": "string"}}}})),
+    "a form of reply": ("gemini", "m", ("The specified schema produces a constraint that has too many states", None), DECISION, ("generationConfig", None)),
+    "a reply's format": ("openai-responses", "m", ("Invalid schema for response_format 'decision'", "text.format.schema"), DECISION, ("text", None)),
     "a signature": ("gemini", "m", ("Thought signature is not valid", None), marked("gemini", part={"text": "", "thoughtSignature": "S"}), None),
 }  # fmt: skip
 

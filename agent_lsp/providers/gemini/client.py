@@ -15,13 +15,25 @@ from agent_lsp.providers.encoding import has_own
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.exchange import exchange
 from agent_lsp.providers.failure import Fault
-from agent_lsp.providers.gemini.request import JSON_SCHEMA, GeminiEncoder
+from agent_lsp.providers.gemini.request import JSON_SCHEMA, REPLY_JSON_SCHEMA, REPLY_SCHEMA, GeminiEncoder, reply_format
 from agent_lsp.providers.gemini.stream import ADAPTER, GeminiReader
 from agent_lsp.providers.headers import BEARER, headers_for
 
 _VERSION = re.compile(r"/v\d\w*(/|$)")
 _SIGNATURE = re.compile(r"thought[ _]?signature", re.I)
 _SCHEMA = (JSON_SCHEMA, "parameters_json_schema")
+_REPLY_JSON_SCHEMA = (REPLY_JSON_SCHEMA, "response_json_schema")
+_REPLY = (
+    *_REPLY_JSON_SCHEMA,
+    REPLY_SCHEMA,
+    "response_schema",
+    "responseMimeType",
+    "response_mime_type",
+    "response mime type",
+    "schema",
+    "JSON mode",
+    "controlled generation",
+)
 _LEVEL = (
     "thinking",
     "thinking_level",
@@ -81,11 +93,23 @@ class _GeminiTalk:
         if JSON_SCHEMA not in self._refused and self._request.tools and switches.names(fault, *_SCHEMA):
             self._refused.add(JSON_SCHEMA)
             return JSON_SCHEMA
+        if switch := self._refused_format(fault):
+            self._refused.add(switch)
+            return switch
         words = self._encoder.wording(self._request, frozenset(self._refused))
         if words and switches.names(fault, *_LEVEL):
             self._refused.add(thinking.given_up(words, fault))
             return f"thinking level {self._request.thinking_level}"
         return None
+
+    def _refused_format(self, fault: Fault) -> str | None:
+        """What of the reply's format the fault names: the field alone, or that the reply has to fit a schema at all."""
+        in_use = reply_format(self._request, frozenset(self._refused))
+        if REPLY_JSON_SCHEMA in in_use and switches.names(fault, *_REPLY):
+            if not switches.names(fault, *_REPLY_JSON_SCHEMA):
+                self._refused.add(REPLY_SCHEMA)
+            return REPLY_JSON_SCHEMA
+        return REPLY_SCHEMA if REPLY_SCHEMA in in_use and switches.names(fault, *_REPLY) else None
 
 
 def _url(endpoint: Endpoint) -> str:

@@ -22,6 +22,9 @@ from agent_lsp.providers.shape import as_dict, as_list, as_text
 from agent_lsp.providers.thinking import Style, Wording, gemini_style, wording
 
 JSON_SCHEMA = "parametersJsonSchema"
+REPLY_JSON_SCHEMA, REPLY_SCHEMA = "responseJsonSchema", "responseSchema"
+"""Where the schema of the reply stands, and where an older server looks for it in its own words."""
+
 UNSIGNED = "skip_thought_signature_validator"
 """What the provider takes in the place of a signature for a call that it did not make itself."""
 
@@ -63,7 +66,7 @@ class GeminiEncoder:
     def body(self, request: Request, refused: frozenset[str], *, with_signatures: bool = True) -> bytes:
         """The body, less what the server is known to refuse. A longer context extends a shorter one's contents."""
         tools = self._tools["parameters" if JSON_SCHEMA in refused else JSON_SCHEMA]
-        settings: Json = dict(self.wording(request, refused))
+        settings: Json = {**self.wording(request, refused), **reply_format(request, refused)}
         if self._endpoint.max_output_tokens:
             settings["maxOutputTokens"] = self._endpoint.max_output_tokens
         contents = b",".join(filter(None, self._contents(request, with_signatures)))
@@ -178,6 +181,16 @@ class GeminiEncoder:
             return {"inlineData": {"mimeType": data[0], "data": data[1]}}
         kind = mimetypes.guess_type(url.partition("?")[0])[0] or "image/jpeg"
         return {"fileData": {"mimeType": kind, "fileUri": url}}
+
+
+def reply_format(request: Request, refused: frozenset[str]) -> Json:
+    """What holds the reply to the request's schema, in the newest words that the server is not known to refuse."""
+    schema = as_dict(request.response_schema)
+    if schema and REPLY_JSON_SCHEMA not in refused:
+        return {"responseMimeType": "application/json", REPLY_JSON_SCHEMA: schema}
+    if REPLY_SCHEMA not in refused and (plain := to_openapi(schema)):
+        return {"responseMimeType": "application/json", REPLY_SCHEMA: plain}
+    return {}
 
 
 def _content(role: bytes, parts: Sequence[bytes] | Iterator[bytes]) -> bytes:

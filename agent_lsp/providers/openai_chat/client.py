@@ -77,7 +77,7 @@ class _ChatTalk:
         if self._dialect.cache_key:
             in_use["prompt_cache_key"] = ("prompt_cache_key",)
         if self._request.response_schema:
-            in_use["response_format"] = ("response_format", "json_schema", "schema", "grammar")
+            in_use["response_format"] = ("response_format", "json_schema", "schema", "grammar", "structured outputs")
         if limit := self._encoder.max_tokens_field(refused):
             in_use[limit] = (limit,)
         return {switch: words for switch, words in in_use.items() if switch not in refused}

@@ -29,6 +29,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "store": ("store",),
     "max_output_tokens": ("max_output_tokens",),
     "prompt_cache_key": ("prompt_cache_key",),
+    "text": ("text.format", "text", "response_format", "json_schema", "schema", "structured outputs", "grammar"),
 }
 _LEVEL = ("reasoning.effort", "reasoning", "effort")
 

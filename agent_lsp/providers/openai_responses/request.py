@@ -59,6 +59,9 @@ class ResponsesEncoder:
             settings["max_output_tokens"] = self._endpoint.max_output_tokens
         if request.session_id:
             settings["prompt_cache_key"] = request.session_id[:64]
+        if request.response_schema:
+            schema = {"name": "decision", "schema": request.response_schema, "strict": False}
+            settings["text"] = {"format": {"type": "json_schema", **schema}}
         return {name: value for name, value in settings.items() if name not in refused}
 
     def _settings(self, request: Request, refused: frozenset[str]) -> Json:
