@@ -73,10 +73,9 @@ class App:
         self.settings: Settings = validate(merged)
         providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
         self._models = Models(self.settings, providers, environ, self.data.root)
-        user_file, scrub = Path(merged.user_file), key_variables(providers)
         self._accounts = Accounts(self.data.root, self.settings)
-        self._workshop = Workshop(self.data, user_file, environ, scrub, self._models.secrets, warn)
-        self._workshop.configure(self.settings)
+        self._workshop = Workshop(self.data, Path(merged.user_file), environ, self._models.secrets, warn)
+        self._workshop.configure(self.settings, key_variables(providers))
         self._loops = Loops(self._models, lambda: self.settings, self._begin_preparation)
 
     def configure(self, merged: Merged) -> bool:
@@ -86,8 +85,9 @@ class App:
         """
         self.settings = validate(merged)
         self._accounts.configure(self.settings)
-        self._workshop.configure(self.settings)
-        return self._models.configure(self.settings, merged.values.get("providers", {}))
+        providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
+        self._workshop.configure(self.settings, key_variables(providers))
+        return self._models.configure(self.settings, providers)
 
     @property
     def models(self) -> Models:

@@ -75,17 +75,20 @@ class Workshop:
         data: DataDir,
         user_file: Path,
         environ: Mapping[str, str],
-        scrub: frozenset[str],
         secrets: Callable[[], Iterable[str]],
         warn: Callable[[str], None],
     ) -> None:
         self._data, self._user_file, self._environ, self._secrets = data, user_file, environ, secrets
         self._user_folder = Path(places.user_file(None, environ)).parent
-        self._processes, self._warn = Processes(scrub=scrub), once(warn)
+        self._processes, self._warn = Processes(), once(warn)
         self._warming: asyncio.Future[None] | None = None
 
-    def configure(self, settings: Settings) -> None:
-        """Puts another configuration in force, for sessions that are made from now on."""
+    def configure(self, settings: Settings, key_variables: frozenset[str]) -> None:
+        """Puts another configuration in force, for sessions that are made from now on.
+
+        `key_variables` name the keys of providers in the environment: no program gets to see them.
+        """
+        self._processes.withhold(key_variables)
         self._settings, self._mcp, self._offline = settings.tools, settings.mcp_servers, settings.offline
         self._mcp_failed = set[str]()
         self.command_policy = CommandPolicy(

@@ -7,6 +7,7 @@ import os
 import secrets
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from math import inf
 from pathlib import Path
 
@@ -46,6 +47,10 @@ class Processes:
         self._sessions = 0
         self._commands: set[Command] = set()
         self._pruning: asyncio.TimerHandle | None = None
+
+    def withhold(self, names: frozenset[str]) -> None:
+        """From now on no program gets these variables either."""
+        self._environment = {name: value for name, value in self._environment.items() if name not in names}
 
     def session(self, sandbox: Sandbox | None = None) -> Commands:
         """The commands of a new session, in a sandbox if there is one."""
@@ -141,19 +146,25 @@ class Commands:
             argv = self._sandbox.wrapped(argv, cwd)
         return self._start(line, argv, cwd, has_input=has_input)
 
-    async def capture(self, argv: Sequence[str], cwd: Path, given: str) -> tuple[str, int]:
+    async def capture(self, argv: Sequence[str], cwd: Path, given: str, most: float = inf) -> tuple[str, int]:
         """Runs a program to its end with `given` on its standard input; its output and exit code. Raises OSError.
 
-        Cancelled, it kills the program.
+        It is killed when it is cancelled, and when it has said more than `most` characters.
         """
         command = self._start(argv[0], argv, cwd, has_input=True)
+        pieces: list[str] = []
         try:
             await command.write(given)
             command.child.close_input()
-            output = "".join([text async for text in command.stream(inf)])
+            async with aclosing(command.stream(inf)) as output:
+                async for text in output:
+                    pieces.append(text)
+                    most -= len(text)
+                    if most < 0:
+                        break
         finally:
             command.child.kill()
-        return output, command.child.returncode or 0
+        return "".join(pieces), command.child.returncode or 0
 
     def spawn(self, argv: Sequence[str], cwd: Path, added: Mapping[str, str]) -> subprocess.Popen[bytes]:
         """Starts a program that talks through its pipes; see `Processes.spawn`."""

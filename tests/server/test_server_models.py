@@ -321,3 +321,18 @@ async def test_requests_are_noted_where_the_person_wants_that_only(tmp_path, mon
     async with front_end(tmp_path, monkeypatch, providers=providers) as (client, _):
         await client.ask("agent/models/test", model="hosted/m")
         assert tried.endpoints[1].egress_log is None
+
+
+async def test_a_key_that_a_setting_names_later_is_no_longer_told_to_commands(tmp_path, monkeypatch):
+    monkeypatch.setenv("LATER_KEY", "planted")
+    file = tmp_path / "mine.toml"
+    file.write_text("")
+    async with front_end(tmp_path, monkeypatch, config=str(file), approvalMode="allow-all") as (client, model):
+        for _ in range(2):
+            model.script([call("exec_command", {"cmd": "echo is ${LATER_KEY:-gone}"})], [text("done")])
+        await client.ask("agent/run", input="go")
+        file.write_text('[providers.hosted]\napi = "anthropic"\napi_key_env = "LATER_KEY"\n')
+        client.say({"method": "workspace/didChangeConfiguration", "params": {"settings": None}})
+        await client.ask("agent/run", input="go")
+        said = [one["output"] for one in client.streamed("tool_call_output")]
+        assert ["planted" in said[0], "is gone" in said[-1]] == [True, True]
