@@ -18,7 +18,7 @@ from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.searching import Hit, Query, by_python, by_ripgrep, find_ripgrep
 from agent_lsp.tools.tool import End, Spec, failed
 from agent_lsp.tools.walk import repository_of, walk
-from agent_lsp.tools.workspace import Workspace, is_there
+from agent_lsp.tools.workspace import Workspace, is_folder, is_there
 
 _MOST_HITS = 500
 _MOST_FILES = 100_000
@@ -67,6 +67,9 @@ class SearchText:
         path = self._workspace.locate(args.path)
         if not is_there(path):
             yield failed(await asyncio.to_thread(self._workspace.advice_on_missing, path))
+            return
+        if not (is_folder(path) or path.is_file()):  # ripgrep would wait for what a pipe has to say
+            yield failed(f"{args.path} is a device, pipe or socket: there is nothing to search.")
             return
         try:
             fits = compile_glob(args.glob) if args.glob else None

@@ -17,6 +17,8 @@ from agent_lsp.tools.workspace import is_folder
 _WORKER = Path(__file__).with_name("search_worker.py")
 _LONGEST_LINE = 500
 _NOT_UNDERSTOOD = 2
+_MOST_EVENTS = 16 * 2**20
+"""Characters. Ripgrep tells every match of a line and the whole of it, so one minified file can make a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,15 @@ async def by_python(query: Query, files: Sequence[str], texts: Mapping[str, str]
 async def by_ripgrep(
     rg: str, query: Query, path: Path, glob: str | None, commands: Commands, *, in_repository: bool
 ) -> list[Hit] | None:
-    """Hits below the path, by path and line; None if ripgrep cannot read the pattern."""
+    """Hits below the path, by path and line; None if ripgrep cannot read the pattern, or has too much to say of it."""
     argv = [rg, "--json", "--no-config", "--hidden", "--crlf", "--sort=path", "--no-messages"]
     argv += [] if in_repository else ["--no-require-git", "--no-ignore-parent"]
     argv += ["--no-ignore-global", "--no-ignore-exclude", "--no-ignore-dot", f"--context={query.context}"]
     argv += ["--glob=!.git", *([f"--glob={glob}"] if glob else []), f"--regexp={query.pattern}", "--", str(path)]
-    lines, code = await commands.capture(argv, path if is_folder(path) else path.parent, "")
+    lines, code = await commands.capture(argv, path if is_folder(path) else path.parent, "", _MOST_EVENTS)
+    if len(lines) > _MOST_EVENTS:
+        hits = _read_events(lines.rpartition("\n")[0], query.most)
+        return hits if sum(hit.is_match for hit in hits) >= query.most else None
     if code == _NOT_UNDERSTOOD and '"type":"match"' not in lines:
         return None
     return _read_events(lines, query.most)

@@ -1,4 +1,4 @@
-"""What every built-in tool keeps to, through one list of cases."""
+"""What every built-in tool keeps to, through one list of cases: framing, schemas, access, previews, abort."""
 
 from __future__ import annotations
 
@@ -11,82 +11,11 @@ import pytest
 from agent_lsp.engine.ports import ToolResult
 from agent_lsp.messages.content import ToolCall
 from agent_lsp.policy.access import Access
-from agent_lsp.tools.run_subagent import NoSubagents
 
 from ..conftest import call, use
+from .cases import GOOD, KINDS, UNFIT, tools
 
-PATCH = "*** Begin Patch\n*** Update File: hello.txt\n@@\n-world\n+there\n*** End Patch"
-GOOD = {
-    "read_file": {"file_path": "hello.txt"},
-    "write_file": {"file_path": "new/file.txt", "content": "x\n"},
-    "edit_file": {"file_path": "hello.txt", "old_string": "world", "new_string": "there"},
-    "apply_patch": {"patch": PATCH},
-    "list_files": {},
-    "search_text": {"pattern": "world"},
-    "exec_command": {"cmd": "echo hi"},
-    "input_command": {"process_id": "proc-00000000"},
-    "kill_command": {"process_id": "proc-00000000"},
-    "read_image": {"file_path": "hello.txt"},
-    "describe_image": {"file_path": "hello.txt"},
-    "ask_user": {"question": "which?"},
-    "todo_write": {"items": [{"text": "one"}]},
-    "run_subagent": {"prompt": "look around", "agent": "scout"},
-    "input_subagent": {"subagent_id": "session-1"},
-    "kill_subagent": {"subagent_id": "session-1"},
-    "exit_plan": {"plan": "# Do it"},
-    "web_fetch": {"url": "https://example.com/"},
-}
-UNFIT = {
-    "read_file": ({"file_path": 5, "offset": 0}, "file_path offset"),
-    "write_file": ({"file_path": "a\0b"}, "file_path content"),
-    "edit_file": ({"file_path": "", "old_string": []}, "file_path old_string new_string"),
-    "apply_patch": ({"patch": "no patch"}, "patch"),
-    "list_files": ({"path": [], "depth": 0}, "path depth"),
-    "search_text": ({"context": -1, "path": {}}, "pattern context path"),
-    "exec_command": ({"run_in_background": "perhaps"}, "cmd run_in_background"),
-    "input_command": ({"yield_time_ms": "soon"}, "process_id yield_time_ms"),
-    "kill_command": ({}, "process_id"),
-    "ask_user": ({"options": "yes"}, "question options"),
-    "todo_write": ({"items": [{"status": "perhaps"}]}, "items.0.text items.0.status"),
-    "read_image": ({"file_path": ""}, "file_path"),
-    "describe_image": ({"question": []}, "file_path question"),
-    "run_subagent": (
-        {"agent": "nobody", "thinking_level": "much", "context": 3},
-        "prompt agent thinking_level context",
-    ),
-    "input_subagent": ({"wait_ms": -1}, "subagent_id wait_ms"),
-    "kill_subagent": ({"subagent_id": ""}, "subagent_id"),
-    "exit_plan": ({"plan": ""}, "plan"),
-    "web_fetch": ({"url": ["a"]}, "url"),
-}
 PATHS = ["hello.txt/child.txt", ".", "x" * 300, "a\ud800b".encode("utf-8", "replace").decode(), "../..", "~", "no/such"]
-KINDS = {
-    "read_file": "read", "list_files": "read", "search_text": "read", "write_file": "edit", "edit_file": "edit",
-    "apply_patch": "edit", "exec_command": "command", "input_command": "own", "kill_command": "own", "ask_user": "own",
-    "todo_write": "own", "read_image": "read", "describe_image": "read", "run_subagent": "other",
-    "input_subagent": "own", "kill_subagent": "own", "exit_plan": "ask", "web_fetch": "ask",
-}  # fmt: skip
-tools = pytest.mark.parametrize("name", GOOD)
-
-
-class Planning:
-    """A plan mode that is on."""
-
-    is_on = True
-
-    def leave(self) -> str:
-        return "ask"
-
-
-async def nowhere(url):
-    return "there is no web here"
-
-
-@pytest.fixture
-def session(make_session):
-    """All the tools there are, those that a session may be without too."""
-    subagents = NoSubagents({"scout": "Looks around."})
-    return make_session(subagents=subagents, plan_mode=Planning(), fetch=nowhere)
 
 
 def test_the_list_is_whole_and_its_order_fixed(session):
