@@ -3,35 +3,10 @@
 import json
 import os
 import signal
-import subprocess
 
 import pytest
 
-from tests.e2e.launch import AGENT_LSP
-
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
-
-
-@pytest.fixture
-def start(tmp_path):
-    started = []
-
-    def begin(*arguments):
-        environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "SHELL": "/bin/sh"}
-        pipe = subprocess.PIPE
-        started.append(
-            subprocess.Popen(
-                [AGENT_LSP, "acp", *arguments], stdin=pipe, stdout=pipe, stderr=pipe, env=environ, cwd=tmp_path
-            )
-        )
-        return started[-1]
-
-    yield begin
-    for process in started:
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            stream.close()
 
 
 def ask(process, message):

@@ -209,6 +209,64 @@ async def test_steering_and_two_sessions_at_once(start, work, model):
         assert (person.words(one), person.words(two)) == ("one more", "two") and "sooner" in model.asked[2].words
 
 
+async def test_a_cancelled_request_is_answered(start, work, model):
+    async with start() as (agent, person, _):
+        session = (await agent.new_session(str(work), mcp_servers=[])).session_id
+        gate = Gate()
+        model.script([say("begun"), gate], [say(" again")])
+        prompt = asyncio.create_task(agent.prompt(session, words("go")))
+        await person.until(person.words)
+        (request,) = agent._conn._pending
+        await agent._conn.send_notification("$/cancel_request", {"requestId": request})
+        assert (await asyncio.wait_for(prompt, 10)).stop_reason == "cancelled"
+        gate.open()
+        assert (await agent.prompt(session, words("and now"))).stop_reason == "end_turn"
+        assert person.words() == "begun again"
+
+
+async def test_what_is_allowed_always_is_asked_once(start, work, model):
+    async with start() as (agent, person, _):
+        session = (await agent.new_session(str(work), mcp_servers=[])).session_id
+        person.choice = "allow_always"
+        model.script(*[[use("exec_command", {"cmd": "touch made"})] for _ in range(2)], [say("done")])
+        assert (await agent.prompt(session, words("go"))).stop_reason == "end_turn"
+        _, options = person.asked.get_nowait()
+        assert person.asked.empty() and (work / "made").exists()
+        assert "touch" in {one.option_id: one.name for one in options}["allow_always"]
+
+
+async def test_a_session_is_resumed_in_silence_and_forked(start, work, model):
+    async with start() as (agent, person, _):
+        session = (await agent.new_session(str(work), mcp_servers=[])).session_id
+        model.script([say("Hi.")])
+        await agent.prompt(session, words("hello"))
+    async with start() as (agent, person, _):
+        resumed = await agent.resume_session(cwd=str(work), session_id=session, mcp_servers=[])
+        assert resumed.modes.current_mode_id == "ask"
+        model.script([say("Still here.")], [say("Elsewhere.")])
+        assert (await agent.prompt(session, words("and?"))).stop_reason == "end_turn"
+        assert person.words() == "Still here." and "user_message_chunk" not in person.kinds()
+        fork = (await agent.fork_session(cwd=str(work), session_id=session, mcp_servers=[])).session_id
+        assert (await agent.prompt(fork, words("there?"))).stop_reason == "end_turn"
+        assert person.words(fork) == "Elsewhere." and "hello" in model.asked[2].words
+        await agent.close_session(session)
+        with pytest.raises(acp.RequestError) as closed:
+            await agent.prompt(session, words("too late"))
+        assert closed.value.code == -32002
+
+
+async def test_commands_are_offered_and_followed(start, work):
+    async with start() as (agent, person, _):
+        session = (await agent.new_session(str(work), mcp_servers=[])).session_id
+        await person.until(lambda: "available_commands_update" in person.kinds())
+        offered = next(
+            update.available_commands for _, update in person.updates if hasattr(update, "available_commands")
+        )
+        assert {"compact", "goal", "model", "tools"} <= {one.name for one in offered}
+        assert (await agent.prompt(session, words("/tools"))).stop_reason == "end_turn"
+        assert "- read_file" in person.words()
+
+
 async def test_errors_are_the_clients_errors(start, work):
     async with start() as (agent, _, __):
         with pytest.raises(acp.RequestError) as unknown:
