@@ -111,6 +111,10 @@ class ModelServer:
     def script(self, *turns):
         self._turns += turns
 
+    def forget(self):
+        """Nothing that was scripted is said any more."""
+        self._turns.clear()
+
     @property
     def is_spent(self):
         return not self._turns

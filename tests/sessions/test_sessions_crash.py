@@ -337,6 +337,7 @@ async def go_on(life, cut, data):
     assert [word for word in due.words if word not in words] == []
     assert "[context_summary]" in words_of(requests[0]) or not due.context
     assert session.turns == due.turns + 2
+    assert len(data.trace_files(ID)) > due.context, "each context has a file of its own"
 
     again, _, second = await resumed(data, warnings)
     second.abandon()
