@@ -1,13 +1,10 @@
 """Clients that are wrong, rude or gone, and a real process: an answer or a clean end, never silence for ever."""
 
 import json
-import os
-import select
 
 import pytest
 
 MB = 1_000_000
-STALLED_S = 0.5
 BIG = b"9" * 5000
 PROBE = b'{"jsonrpc":"2.0","id":"probe","method":"session/list","params":{}}'
 WRONG = [
@@ -250,11 +247,8 @@ def test_a_client_whose_ears_are_gone_ends_it(talk, tmp_path):
 
 
 @pytest.mark.parametrize("leave", [lambda process: process.terminate(), lambda process: process.stdin.close()])
-def test_a_client_that_never_reads_does_not_keep_it_from_ending(leave, talk):
+def test_a_client_that_does_not_read_cannot_keep_it_from_ending(leave, talk):
     talk.greet()
-    stdin = talk.process.stdin
-    os.set_blocking(stdin.fileno(), False)
-    while select.select([], [stdin], [], STALLED_S)[1]:
-        os.write(stdin.fileno(), b'{"jsonrpc":"2.0","id":1,"method":"nothing"}\n' * 100)
+    talk.send(*[b'{"jsonrpc":"2.0","id":1,"method":"nothing"}'] * 10_000)  # answers for several full pipes
     leave(talk.process)
-    talk.process.wait(10)
+    assert talk.process.wait(10) in (0, 1)
