@@ -25,7 +25,7 @@ help:
 	@echo 'make demo     watch the agent work, offline, on a sample workspace'
 	@echo 'make test     everything that needs no editor    (PYTEST_ARGS="-k name" for less)'
 	@echo 'make lint     style, types, layers, and what has grown too big'
-	@echo 'make bench    start, first delta, 20,000 deltas, 100 turns, against hand-written floors (PHASES= for all)'
+	@echo 'make bench    a session of 2,000 turns; start, first delta, 20,000 deltas, 100 turns, against hand-written floors (PHASES= for all)'
 	@echo 'make clean    remove .venv, caches and measurements'
 
 install: $(INSTALLED)
@@ -70,6 +70,7 @@ size: $(INSTALLED)
 	$(BIN)/python .ci/size_report.py
 
 bench: $(INSTALLED)
+	$(BIN)/python tests/bench/long_session.py
 	@test -x $(BENCH)/bench.py || { echo 'no bench harness in $(BENCH); BENCH=… names its folder' >&2; exit 1; }
 	@test -x $(BENCH_HOME)/venv/bin/python || BENCH_HOME=$(BENCH_HOME) PYTHON=$(CURDIR)/$(BIN)/python $(BENCH)/install.sh floors
 	BENCH_HOME=$(BENCH_HOME) AGENT_LSP_CMD=$(CURDIR)/$(BIN)/agent-lsp $(BENCH_HOME)/venv/bin/python $(BENCH)/bench.py --quick $(if $(PHASES),--only=$(PHASES)) floor-raw floor-httpx agent-lsp
