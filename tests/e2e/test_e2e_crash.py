@@ -124,10 +124,11 @@ async def in_the_middle_of_a_tool(one):
 
 async def with_one_output_of_two(one):
     one.peer.handlers["agent/approve"] = allow
-    one.model.script([use("exec_command", {"cmd": ENDLESS}), use("read_file", {"file_path": "notes.txt"})])
+    one.model.script([use("exec_command", {"cmd": ENDLESS}), use("exec_command", {"cmd": "echo kept-$((40 + 2))"})])
     one.send()
     await one.streams("partial_tool_call_output", "begun")
-    await one.streams("tool_call_output", "second line")
+    await one.streams("tool_call_output", "kept-42")
+    one.words.append("kept-42")
 
 
 async def behind_the_outputs(one):
