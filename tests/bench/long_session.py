@@ -61,9 +61,7 @@ async def measure(folder: Path, runs: int) -> None:
         trace_mb = sum(sizes) / 1e6
         grown = held[1] - held[0]
         per_mb = grown / (trace_mb * 0.9)  # so much was said between the two looks
-        print(
-            f"memory: {held[0]:.0f} MB at {runs // 5} turns, {held[1]:.0f} MB at {2 * runs}; {per_mb:.2f} × what was said"
-        )
+        print(f"memory: {held[0]:.0f} MB at {runs // 5} turns, {held[1]:.0f} MB at {2 * runs}; {per_mb:.2f} × the text")
         async with front_end(folder, patch, **SETTINGS) as (client, model):
             began = time.perf_counter()
             await client.ask("agent/session/resume", sessionId=session)
