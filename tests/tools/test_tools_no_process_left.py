@@ -29,7 +29,6 @@ LINES = {
     "plain": "sleep 600 & echo $$ $! > pids; wait",
     "stubborn": "trap '' TERM INT HUP; sh -c 'trap \"\" TERM; echo $$ $PPID > pids; while :; do sleep 600; done'; wait",
     "escaping": "setsid sleep 600 & echo $$ $! > pids; wait",
-    "piped": "sleep 600 | (echo $$ 0 > pids; sleep 600) | cat",
     "talking": "(echo $$ 0 > pids; exec yes) | (cat; sleep 600)",
 }
 each_line = pytest.mark.parametrize("line", LINES.values(), ids=LINES)
