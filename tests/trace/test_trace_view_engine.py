@@ -6,12 +6,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from agent_lsp.messages.envelope import SessionMeta, encode, envelope
+from agent_lsp.providers.scripted import fail, finish, text, torn
 from agent_lsp.trace.view.html import render
 from agent_lsp.trace.view.replay import replay
 from agent_lsp.trace.view.show import show
 from agent_lsp.trace.view.timeline import read_timeline
 from agent_lsp.trace.view.verify import verify
-from tests.engine.scenarios import scenarios, told
+from tests.engine.harness import work
+from tests.engine.scenarios import Scenario, scenarios, told
 
 META = SessionMeta(
     session_id="s",
@@ -62,5 +64,17 @@ def test_a_trace_of_the_engine_can_be_looked_at(traces, scenario):
 @given(scenarios())
 def test_a_trace_of_the_engine_comes_out_again_as_it_was(traces, scenario):
     files = traces(scenario)
+    for place, path in enumerate(files):
+        assert asyncio.run(replay(path, files[:place])).differences == ()
+
+
+def test_a_run_that_goes_on_in_a_file_has_used_its_call_ids(traces):
+    replies = (
+        (torn("other", "{", "x"), finish("length")),
+        (text("[summary]so far[/summary]"),),
+        (work("a"), torn("other", "{", "a"), fail("timeout")),
+        (work("a"),),
+    )
+    files = traces(Scenario(replies, max_retries=0, max_context_length=1))
     for place, path in enumerate(files):
         assert asyncio.run(replay(path, files[:place])).differences == ()

@@ -73,6 +73,8 @@ async def replay(path: Path, earlier: Sequence[Path] = ()) -> Replayed:
         before = [message for _, message in messages[1:start]]
         for message in before:
             tools = message.payload.tools if isinstance(message.payload, ToolListReady) else tools
+            if isinstance(message.payload, ToolCall):  # a run that began in an earlier file has no task here
+                ids.note(message.payload.tool_call_id)
         script = script_of(task, ids)
         if any(isinstance(one, _DRIVEN) for one in task.records):
             skipped += 1
