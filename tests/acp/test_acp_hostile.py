@@ -48,6 +48,15 @@ IGNORED = [
     b'{"jsonrpc":"2.0","id":{"a":[]},"error":7}',
     b'{"jsonrpc":"2.0","id":null,"result":null}',
 ]
+REPLIES = [
+    {"result": None},
+    {"result": []},
+    {"result": {"outcome": "selected"}},
+    {"result": {"outcome": {"outcome": "selected", "optionId": ["allow_once"]}}},
+    {"error": None},
+    {"error": {"code": "x"}},
+    {"result": {"outcome": {"outcome": "selected", "optionId": "allow_once"}}, "error": {"code": 1, "message": ""}},
+]
 
 
 class Talk:
@@ -80,8 +89,8 @@ class Talk:
         self.request(id, method, **params)
         return self.answer(id)
 
-    def greet(self):
-        result = self.ask("hello", "initialize", protocolVersion=1)["result"]
+    def greet(self, **capabilities):
+        result = self.ask("hello", "initialize", protocolVersion=1, clientCapabilities=capabilities)["result"]
         assert result["protocolVersion"] == 1
         return self
 
@@ -195,25 +204,15 @@ def test_closing_a_session_answers_its_prompt(talk, tmp_path):
     assert {one["id"] for one in answers} == {1, 2} and talk.ends_well()
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        {"result": None},
-        {"result": []},
-        {"result": {"outcome": "selected"}},
-        {"result": {"outcome": {"outcome": "selected", "optionId": ["allow_once"]}}},
-        {"error": None},
-        {"error": {"code": "x"}},
-        {"result": {"outcome": {"outcome": "selected", "optionId": "allow_once"}}, "error": {"code": 1, "message": ""}},
-    ],
-)
-def test_an_answer_that_makes_no_sense_allows_nothing(reply, talk, tmp_path):
+def test_an_answer_that_makes_no_sense_allows_nothing(talk, tmp_path):
     session = talk.greet().new(tmp_path)
-    talk.prompt(1, session, "run `touch made`")
-    question = talk.until(asks)
-    talk.send(json.dumps({"jsonrpc": "2.0", "id": question["id"], **reply}).encode())
-    assert talk.answer(1)["result"]["stopReason"] == "end_turn"
-    assert not (tmp_path / "made").exists() and talk.ends_well()
+    for number, reply in enumerate(REPLIES):
+        talk.prompt(number, session, "run `touch made`")
+        question = talk.until(asks)
+        talk.send(json.dumps({"jsonrpc": "2.0", "id": question["id"], **reply}).encode())
+        assert talk.answer(number)["result"]["stopReason"] == "end_turn"
+        assert not (tmp_path / "made").exists(), reply
+    assert talk.ends_well()
 
 
 def test_a_client_that_leaves_with_a_question_open_ends_it(talk, tmp_path):
@@ -221,6 +220,19 @@ def test_a_client_that_leaves_with_a_question_open_ends_it(talk, tmp_path):
     talk.prompt(1, session, "run `touch made`")
     talk.until(asks)
     assert talk.ends_well() and not (tmp_path / "made").exists()
+
+
+def test_a_client_that_never_sends_a_file_can_cancel_and_leave(talk, tmp_path):
+    (tmp_path / "a.txt").write_text("one\n")
+    session = talk.greet(fs={"readTextFile": True}).new(tmp_path)
+    talk.prompt(1, session, "read a.txt")
+    talk.until(lambda message: message.get("method") == "fs/read_text_file")
+    cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}}
+    talk.send(json.dumps(cancel).encode())
+    assert talk.answer(1)["result"]["stopReason"] == "cancelled"
+    talk.prompt(2, session, "read a.txt")
+    talk.until(lambda message: message.get("method") == "fs/read_text_file")
+    assert talk.ends_well()
 
 
 def test_a_client_that_leaves_in_the_middle_of_a_line_ends_it(talk, tmp_path):
