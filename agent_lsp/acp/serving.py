@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import select
 
 from agent_lsp.acp.connection import Build, Connection
 from agent_lsp.acp.handshake import Greeted
@@ -25,7 +26,8 @@ async def serve(read_fd: int, write_fd: int, greeted: Greeted, build: Build) -> 
     async with asyncio.TaskGroup() as tasks:
         connection = Connection(greeted, tasks)
         transport = FdTransport(read_fd, write_fd, connection)
-        connection.attach(transport, Outbox(transport, greeted.configuration.max_queued_bytes or HIGH_WATER_BYTES))
+        outbox = Outbox(transport, greeted.configuration.max_queued_bytes or HIGH_WATER_BYTES)
+        connection.attach(transport, outbox, lambda: _has_hung_up(read_fd))
         with ended_by_signals(connection.end):
             connection.serve(build(connection))
             gc.freeze()
@@ -34,3 +36,10 @@ async def serve(read_fd: int, write_fd: int, greeted: Greeted, build: Build) -> 
             leave_by_force_after(EXIT_S, connection.exit_status)
             await connection.finish()
     return connection.exit_status
+
+
+def _has_hung_up(fd: int) -> bool:
+    """Whether nothing more will be written to the other end of a pipe or socket, read or not."""
+    poll = select.poll()
+    poll.register(fd, getattr(select, "POLLRDHUP", 0))  # sockets report a half that is closed only where asked to
+    return bool(poll.poll(0))

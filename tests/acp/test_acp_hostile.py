@@ -1,10 +1,13 @@
 """Clients that are wrong, rude or gone, and a real process: an answer or a clean end, never silence for ever."""
 
 import json
+import os
+import select
 
 import pytest
 
 MB = 1_000_000
+STALLED_S = 0.5
 BIG = b"9" * 5000
 PROBE = b'{"jsonrpc":"2.0","id":"probe","method":"session/list","params":{}}'
 WRONG = [
@@ -264,3 +267,16 @@ def test_a_client_that_does_not_read_cannot_keep_it_from_ending(leave, talk):
     talk.send(*[b'{"jsonrpc":"2.0","id":1,"method":"nothing"}'] * 10_000)  # answers for several full pipes
     leave(talk.process)
     assert talk.process.wait(10) in (0, 1)
+
+
+def test_a_client_that_floods_it_reads_nothing_and_leaves_ends_it(start, tmp_path):
+    config = tmp_path / "config.toml"
+    config.write_text('default_model = "rehearsal/rehearsal"\n[limits]\nmax_queued_bytes = 65536\n')
+    talk = Talk(start("--config", str(config))).greet()
+    assert talk.is_well()
+    stdin = talk.process.stdin
+    os.set_blocking(stdin.fileno(), False)
+    while select.select([], [stdin], [], STALLED_S)[1]:  # until it takes no more
+        os.write(stdin.fileno(), b'{"jsonrpc":"2.0","id":1,"method":"nothing"}\n' * 50)
+    stdin.close()
+    assert talk.process.wait(10) == 0
