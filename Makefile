@@ -19,11 +19,12 @@ command -v $(1) >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo programs clients test lint style types layers size bench clean
+.PHONY: help install demo programs clients test live lint style types layers size bench clean
 
 help:
 	@echo 'make demo     watch the agent work, offline, on a sample workspace'
 	@echo 'make test     everything that needs no editor    (PYTEST_ARGS="-k name" for less)'
+	@echo 'make live     the model that AGENT_LSP_LIVE_BASE_URL and AGENT_LSP_LIVE_MODEL name, say of Ollama or llama.cpp'
 	@echo 'make lint     style, types, layers, and what has grown too big'
 	@echo 'make bench    a session of 2,000 turns; start, first delta, 20,000 deltas, 100 turns, against hand-written floors (PHASES= for all)'
 	@echo 'make clean    remove .venv, caches and measurements'
@@ -53,6 +54,9 @@ clients: $(INSTALLED)
 
 test: $(INSTALLED) programs clients
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+live: $(INSTALLED)
+	$(BIN)/python -m pytest tests/live -v -rs $(PYTEST_ARGS)
 
 lint: style types layers size
 
