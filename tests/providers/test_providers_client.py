@@ -314,3 +314,20 @@ async def test_a_reply_has_one_outcome_and_it_is_last(server):
     server.answers = [stream(*OK, *OK)]
     parts = await reply(model(server))
     assert [isinstance(part, Outcome) for part in parts] == [False] * (len(parts) - 1) + [True]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This response_format type is unavailable now",
+        "This model does not support response format `json_schema`",
+        'invalid format: "x"; expected "json" or a valid JSON Schema object',
+        "Failed to parse grammar",
+        "structured outputs are not supported",
+    ],
+)
+async def test_a_schema_is_given_up_in_whatever_words_a_compatible_server_refuses_it(server, said):
+    server.answers = [refusal(said), stream(*OK)]
+    assert (await reply(model(server), DECISION))[-1].status == "completed"
+    assert ["response_format" in body for body in server.bodies] == [True, False]
