@@ -14,7 +14,7 @@ from agent_lsp.messages.events import Finish
 from agent_lsp.policy.visible import visible, visible_line
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub, Served
-from agent_lsp.server.plain_capabilities import shows_documents
+from agent_lsp.server.plain_capabilities import declared, shown_document, shows_documents
 from agent_lsp.server.plain_transcript import Transcript
 from agent_lsp.server.run_methods import RunAnswer
 from agent_lsp.server.uris import uri_of
@@ -108,7 +108,8 @@ class Answers:
             self.say("info", f"Written to {path}")
 
     async def _opens(self, path: Path, *, take_focus: bool) -> bool:
-        params = {"uri": uri_of(path), "takeFocus": take_focus}
+        name = declared(self._connection.greeted.client.params, "clientInfo", "name")
+        params = shown_document(name, uri_of(path), take_focus=take_focus)
         try:
             result = await self._connection.request("window/showDocument", params)
         except (PeerError, ConnectionLost) as error:

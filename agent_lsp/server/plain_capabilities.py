@@ -41,6 +41,13 @@ def shows_documents(client: Mapping[str, Any]) -> bool:
     return declared(client, "window", "showDocument", "support") is True
 
 
+def shown_document(client_name: Any, uri: str, *, take_focus: bool) -> dict[str, Any]:
+    """The params of `window/showDocument` for a client that called itself so."""
+    if not take_focus and client_name == "Eglot":  # takes a false for a true, and nothing for a false; others do not
+        return {"uri": uri}
+    return {"uri": uri, "takeFocus": take_focus}
+
+
 def declared(client: Mapping[str, Any], *path: str) -> Any:
     """What the client said there, whatever it is; None where nothing was."""
     here: Any = client

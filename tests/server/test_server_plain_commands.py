@@ -310,6 +310,19 @@ async def test_it_opens_by_itself_once_and_with_focus_when_asked_for(tmp_path, m
         assert result == {"uri": transcript(tmp_path).as_uri()}
 
 
+@pytest.mark.asyncio
+async def test_eglot_is_not_told_that_no_focus_is_wanted_since_it_would_take_it(tmp_path, monkeypatch):
+    async with front_end(tmp_path, monkeypatch, plain=True, window=OPENS) as (client, model):
+        client.connection.greeted.client.params["clientInfo"] = {"name": "Eglot", "version": "1.17.30"}
+        client.handlers["window/showDocument"] = lambda params: {"success": True}
+        await ran_to_the_message(client, model, "one", 1)
+        uri = transcript(tmp_path).as_uri()
+        assert client.told("window/showDocument") == [{"uri": uri}]
+        await execute(client, "showTranscript")
+        opened = await client.until(lambda: client.told("window/showDocument")[1:])
+        assert opened == [{"uri": uri, "takeFocus": True}]
+
+
 async def ran_to_the_message(client, model, words, count):
     model.script([text(words)])
     await execute(client, "run", "go", None, {"wait": True})
