@@ -29,7 +29,7 @@ from agent_lsp.messages.markers import attached_file, block, steering
 from agent_lsp.tools.diff import unified_diff
 from tests.acp.conformance import fits
 
-ROOT = Path("/work")
+ROOT = Path("/project")
 
 
 class NoProposals:
@@ -151,7 +151,7 @@ def test_a_unified_diff_gives_back_both_texts(old, new, ends):
         found, around = diffs_of(f"above\n{text}below", ROOT)
         assert around == "above\nbelow"
         for one in found:
-            assert one["path"] == "/work/a.txt"
+            assert one["path"] == "/project/a.txt"
             assert one["oldText"] in before + "\n" and one["newText"] in after + "\n"
 
 
@@ -159,8 +159,8 @@ def test_a_new_file_has_no_old_text_and_a_deleted_one_no_new():
     ((made,), _), ((gone,), _) = (
         diffs_of(unified_diff("d/n", *texts), ROOT) for texts in ((None, "x\n"), ("x\n", None))
     )
-    assert (made["oldText"], made["newText"], made["path"]) == (None, "x\n", "/work/d/n")
-    assert (gone["oldText"], gone["newText"], gone["path"]) == ("x\n", "", "/work/d/n")
+    assert (made["oldText"], made["newText"], made["path"]) == (None, "x\n", "/project/d/n")
+    assert (gone["oldText"], gone["newText"], gone["path"]) == ("x\n", "", "/project/d/n")
 
 
 @pytest.mark.parametrize("url", ["https://x/y.png", "data:image/png;base64,?", "data:image/png,raw", ""])

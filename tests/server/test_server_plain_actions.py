@@ -9,7 +9,7 @@ from lsprotocol.converters import get_converter
 from agent_lsp.server.plain_actions import END_OF_LINE, CodeActionParams, code_actions
 from agent_lsp.server.plain_capabilities import ACTION_KINDS
 
-URI = "file:///work/a.py"
+URI = "file:///project/a.py"
 FINDING = {
     "range": {"start": {"line": 3, "character": 4}, "end": {"line": 5, "character": 1}},
     "severity": 1,
