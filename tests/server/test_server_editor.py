@@ -513,7 +513,8 @@ async def test_whatever_the_agent_does_what_the_person_typed_stays(
         if isinstance(outcome, Applied):
             assert person.truth() == applied(snapshot.text, edits)
         elif versions and not queued and during and editor.edits:
-            person.expects()
+            # One that was closed and opened again has its old version number: the edit may land there, and nobody knows.
+            person.expects(*([applied(person.typed, edits)] if isinstance(outcome, Unknown) else []))
         else:
             assert person.truth() == before
         person.settle()
@@ -537,8 +538,8 @@ class _Person:
     def settle(self) -> None:
         self.typed = self.truth()
 
-    def expects(self) -> None:
-        assert self.truth() == self.typed, "what the person did last is what is there"
+    def expects(self, *others: str) -> None:
+        assert self.truth() in (self.typed, *others), "what the person did last is what is there"
 
     def act(self, what: str, at: int, word: str) -> None:
         buffer = self.buffer
