@@ -513,7 +513,7 @@ async def test_whatever_the_agent_does_what_the_person_typed_stays(
         if isinstance(outcome, Applied):
             assert person.truth() == applied(snapshot.text, edits)
         elif versions and not queued and during and editor.edits:
-            # One that was closed and opened again has its old version number: the edit may land there, and nobody knows.
+            # One that was closed and opened again has its old version: the edit may land there, and nobody knows.
             person.expects(*([applied(person.typed, edits)] if isinstance(outcome, Unknown) else []))
         else:
             assert person.truth() == before
