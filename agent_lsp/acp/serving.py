@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import select
 
 from agent_lsp.acp.connection import Build, Connection
 from agent_lsp.acp.handshake import Greeted
 from agent_lsp.acp.outbox import HIGH_WATER_BYTES, Outbox
 from agent_lsp.wire.ending import EXIT_S, ended_by_signals, leave_by_force_after
-from agent_lsp.wire.transport import FdTransport
+from agent_lsp.wire.transport import FdTransport, has_hung_up
 
 _log = logging.getLogger(__name__)
 
@@ -27,7 +26,7 @@ async def serve(read_fd: int, write_fd: int, greeted: Greeted, build: Build) -> 
         connection = Connection(greeted, tasks)
         transport = FdTransport(read_fd, write_fd, connection)
         outbox = Outbox(transport, greeted.configuration.max_queued_bytes or HIGH_WATER_BYTES)
-        connection.attach(transport, outbox, lambda: _has_hung_up(read_fd))
+        connection.attach(transport, outbox, lambda: has_hung_up(read_fd))
         with ended_by_signals(connection.end):
             connection.serve(build(connection))
             gc.freeze()
@@ -36,10 +35,3 @@ async def serve(read_fd: int, write_fd: int, greeted: Greeted, build: Build) -> 
             leave_by_force_after(EXIT_S, connection.exit_status)
             await connection.finish()
     return connection.exit_status
-
-
-def _has_hung_up(fd: int) -> bool:
-    """Whether nothing more will be written to the other end of a pipe or socket, read or not."""
-    poll = select.poll()
-    poll.register(fd, getattr(select, "POLLRDHUP", 0))  # sockets report a half that is closed only where asked to
-    return bool(poll.poll(0))

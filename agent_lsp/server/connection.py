@@ -31,6 +31,7 @@ Build = Callable[["Connection"], Service]
 
 _log = logging.getLogger(__name__)
 _SHUTDOWN_S = 4.0
+_LOOK_S = 1.0  # how often a client that reads nothing is looked after
 _CLOSE_S = 3.5
 _LAST_WORDS_S = 0.5
 
@@ -44,6 +45,7 @@ class Connection:
         self.outbox: Outbox
         self._tasks = tasks
         self._transport: Transport
+        self._has_left: Callable[[], bool]
         self._questions: Questions
         self._service: Service | None = None
         self._dispatcher: Dispatcher
@@ -111,9 +113,12 @@ class Connection:
 
     # --- life ---------------------------------------------------------------------------------------------------------
 
-    def attach(self, transport: Transport, outbox: Outbox) -> None:
-        """Gives the connection its way out; before anything else."""
-        self._transport, self.outbox = transport, outbox
+    def attach(self, transport: Transport, outbox: Outbox, has_left: Callable[[], bool] = lambda: False) -> None:
+        """Gives the connection its way out; before anything else.
+
+        `has_left` tells whether the client has closed its end, though something of it may still be unread.
+        """
+        self._transport, self.outbox, self._has_left = transport, outbox, has_left
         self._questions = Questions(outbox.post)
         self._dispatcher = Dispatcher(outbox.post, self.spawn)
 
@@ -172,7 +177,13 @@ class Connection:
             self.spawn(self._listen_again())
 
     async def _listen_again(self) -> None:
-        await self.outbox.drain()
+        """Goes on once the client has read enough. A held input hides its own end, which is looked for meanwhile."""
+        drained = self.spawn(self.outbox.drain())
+        while not drained.done():
+            await asyncio.wait((drained,), timeout=_LOOK_S)
+            if not drained.done() and self._has_left():
+                self.end("the input has ended, and nobody reads")
+                return
         self._transport.hold(False)
 
     def _incoming(self, item: bytes | FramingError, service: Service) -> None:

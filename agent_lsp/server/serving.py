@@ -12,7 +12,7 @@ from agent_lsp.server.connection import Build, Connection
 from agent_lsp.server.handshake import Greeted
 from agent_lsp.server.outbox import HIGH_WATER_BYTES, Outbox
 from agent_lsp.wire.ending import EXIT_S, ended_by_signals, leave_by_force_after
-from agent_lsp.wire.transport import FdTransport
+from agent_lsp.wire.transport import FdTransport, has_hung_up
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ async def serve(read_fd: int, write_fd: int, greeted: Greeted, build: Build) -> 
         transport = FdTransport(read_fd, write_fd, connection)
         high_water_bytes = configuration.limit("max_queued_bytes", HIGH_WATER_BYTES)
         outbox = Outbox(transport, partials=client.can("partials", True), high_water_bytes=high_water_bytes)
-        connection.attach(transport, outbox)
+        connection.attach(transport, outbox, lambda: has_hung_up(read_fd))
         with contextlib.ExitStack() as watching:
             watching.enter_context(ended_by_signals(connection.end))
             if client.parent_pid is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 from typing import Protocol
 
 _BUFFERED_BYTES = 64 * 2**10
@@ -162,3 +163,10 @@ class FdTransport:
         self._buffer.clear()
         self._emptied.set()
         self._loop.remove_writer(self._write_fd)
+
+
+def has_hung_up(fd: int) -> bool:
+    """Whether nothing more will be written to the other end of a pipe or socket, read or not."""
+    poll = select.poll()
+    poll.register(fd, getattr(select, "POLLRDHUP", 0))  # sockets report a half that is closed only where asked to
+    return bool(poll.poll(0))

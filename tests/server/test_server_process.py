@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -100,6 +101,8 @@ class Line:
         return self.ask("initialize", {"processId": None, "capabilities": {}, **options, **params})
 
 
+STALLED_S = 0.5  # nothing was taken for so long
+
 Start = Callable[..., tuple[subprocess.Popen[bytes], Line]]
 
 
@@ -141,6 +144,18 @@ def test_only_the_protocol_is_on_stdout_whoever_prints(start):
     errors = process.stderr.read().decode()
     assert all(f"noise from {what}" in errors for what in ("an import", "a handler", "a child"))
     assert "closed\n" in errors
+
+
+def test_a_client_that_floods_it_reads_nothing_and_leaves_ends_it(start):
+    process, line = start()
+    line.initialize(initializationOptions={"agent": {"limits": {"maxQueuedBytes": 65536}}})
+    body = b'{"jsonrpc":"2.0","id":1,"method":"nothing"}'
+    flood = b"Content-Length: %d\r\n\r\n%b" % (len(body), body) * 50
+    os.set_blocking(process.stdin.fileno(), False)
+    while select.select([], [process.stdin], [], STALLED_S)[1]:  # until it takes no more
+        os.write(process.stdin.fileno(), flood)
+    process.stdin.close()
+    assert process.wait(10) == 1
 
 
 @pytest.mark.parametrize("greet", [True, False])
