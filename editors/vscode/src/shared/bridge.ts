@@ -8,6 +8,8 @@
  *     view ── request ─▶ host ── response ─▶  one of `AgentMethods` (relayed) or `HostMethods` (answered by the host)
  *     view ── act ─────▶ host                 what only an editor can do; no answer
  *     host ── batch ───▶ view ── ack ──────▶  notifications of the server in their order, one batch in flight
+ *
+ * The page itself is `page.ts`.
  */
 
 import type {
@@ -16,6 +18,7 @@ import type {
   ApproveResult,
   AskParams,
   EditInfo,
+  EditList,
   HistoryParams,
   HistoryResult,
   Input,
@@ -140,7 +143,11 @@ export interface AgentMethods {
     params: { workspace?: string; model?: string; mode?: "native" | "loop"; approvalMode?: ApprovalMode; thinkingLevel?: ThinkingLevel };
     result: SessionInfo;
   };
-  "agent/session/history": { params: HistoryParams; result: HistoryResult };
+  /** With `fromEnd` the newest page, or the one that ends where `cursor` stands; `previousCursor`: there is an earlier one. */
+  "agent/session/history": {
+    params: HistoryParams & { fromEnd?: boolean };
+    result: HistoryResult & { previousCursor?: string };
+  };
   "agent/session/update": {
     params: SessionOnly & { approvalMode?: ApprovalMode; thinkingLevel?: ThinkingLevel; title?: string; model?: string; mode?: "native" | "loop" };
     result: SessionInfo;
@@ -163,15 +170,9 @@ export interface AgentMethods {
   "agent/rules": { params: SessionOnly; result: { rules: RuleInfo[] } };
   "agent/models": { params: Record<string, never>; result: { models: ModelInfo[]; defaultModel: ModelRef | null } };
   "agent/usage": { params: { sessionId?: string; groupBy?: "model" | "day" | "session" }; result: UsageResult };
-  "agent/edits": { params: SessionOnly & { runId?: string }; result: EditsResult };
-  "agent/edits/keep": { params: SessionOnly & { editIds?: string[]; runId?: string }; result: EditsResult };
-  "agent/edits/undo": { params: SessionOnly & { editIds?: string[]; runId?: string }; result: EditsResult };
-}
-
-/** Edits in the order in which they were made. `note` says what is not among them. */
-export interface EditsResult {
-  readonly edits: readonly EditInfo[];
-  readonly note?: string;
+  "agent/edits": { params: SessionOnly & { runId?: string }; result: EditList };
+  "agent/edits/keep": { params: SessionOnly & { editIds?: string[]; runId?: string }; result: EditList };
+  "agent/edits/undo": { params: SessionOnly & { editIds?: string[]; runId?: string }; result: EditList };
 }
 
 /** What the host answers itself. */
