@@ -1,0 +1,349 @@
+--- The connection to the server: one process for this Neovim, whatever the workspace. It starts with the first command.
+local M = {}
+
+local config = require("agent_lsp.config")
+local events = require("agent_lsp.events")
+local log = require("agent_lsp.log")
+local protocol = require("agent_lsp.protocol")
+
+local NAME = "agent_lsp"
+local STOP_MS = 800
+local MOST_COMPLAINT = 200
+
+---@type vim.lsp.Client?
+local client
+---@type fun(err?: agent.Error, client?: vim.lsp.Client)[]
+local waiting = {}
+---@type table<integer, agent.Callback> requests without an answer yet, by a running number
+local unanswered = {}
+local last_number = 0
+---@type table<string, fun(params: any, ctx: lsp.HandlerContext): any, lsp.ResponseError?>
+local registered = {}
+local is_prepared = false
+local is_leaving = false
+---@type string? why the server refused us, said in place of "it ended"
+local refusal
+
+-- Handlers -------------------------------------------------------------------------------------------------------------
+
+--- Takes the server's requests or notifications of `method`. The handler of a request runs in a coroutine: it may
+--- yield, and what it returns is the answer (`result`, or `nil, error`). One handler a method; the last one counts.
+---@param method string
+---@param handler fun(params: any, ctx: lsp.HandlerContext): any, lsp.ResponseError?
+function M.handle(method, handler)
+  registered[method] = handler
+end
+
+--- Whether there is a handler for `method`; what we tell the server that we can do is made from it.
+---@param method string
+---@return boolean
+function M.handles(method)
+  return registered[method] ~= nil
+end
+
+--- Called by Neovim's client for each of `protocol.handlers()`.
+---@param method string
+---@param params any
+---@param ctx lsp.HandlerContext
+function M.dispatch(method, params, ctx)
+  local handler = registered[method]
+  if not handler then
+    local default = vim.lsp.handlers[method]
+    if default then
+      return default(nil, params, ctx)
+    end
+    return nil, vim.lsp.rpc_response_error(vim.lsp.protocol.ErrorCodes.MethodNotFound)
+  end
+  local ok, result, err = xpcall(handler, debug.traceback, params, ctx)
+  if not ok then
+    log.error(("%s: %s"):format(method, result))
+    return nil, vim.lsp.rpc_response_error(vim.lsp.protocol.ErrorCodes.InternalError, "the editor plugin has failed")
+  end
+  return result, err
+end
+
+-- Starting -------------------------------------------------------------------------------------------------------------
+
+--- The workspace of a buffer: the next folder upwards with one of `root_markers`, else the current folder.
+---@param bufnr? integer
+---@return string
+function M.root(bufnr)
+  local root = vim.fs.root(bufnr or 0, config.get().root_markers)
+  return root or vim.fn.getcwd()
+end
+
+--- What to start: the program with its full path, and its arguments.
+---@return string[]? cmd, string? problem
+function M.command()
+  local cmd = config.get().cmd
+  local program = vim.fn.exepath(vim.fn.expand(cmd[1]))
+  if program == "" then
+    return nil,
+      ("%s was not found in $PATH. Install it (pipx install agent-lsp), or name it: setup{ cmd = { '/path/to/agent-lsp' } }"):format(
+        cmd[1]
+      )
+  end
+  return vim.list_extend({ program }, cmd, 2)
+end
+
+--- Starts the process for Neovim's client; what it refuses at `initialize` is said in one line.
+---@param dispatchers vim.lsp.rpc.Dispatchers
+---@param lsp_config vim.lsp.ClientConfig
+---@return vim.lsp.rpc.PublicClient
+function M.connect(dispatchers, lsp_config)
+  M.prepare()
+  local cmd, problem = M.command()
+  if not cmd then
+    error(problem, 0)
+  end
+  local rpc = vim.lsp.rpc.start(cmd, dispatchers, { cwd = lsp_config.root_dir, env = lsp_config.cmd_env })
+  local request = rpc.request
+  rpc.request = function(method, params, callback, notify_reply)
+    if method ~= "initialize" then
+      return request(method, params, callback, notify_reply)
+    end
+    return request(method, params, function(err, result)
+      if not err then
+        return callback(nil, result)
+      end
+      refusal = M.readable(err).message
+      rpc.terminate()
+    end, notify_reply)
+  end
+  return rpc
+end
+
+--- Adds to `initialize` what the server wants to know of us.
+---@param params lsp.InitializeParams
+function M.before_init(params)
+  M.prepare()
+  local trusted = config.get().workspace_trusted
+  if type(trusted) == "function" then
+    local ok, answer = pcall(trusted, params.rootPath)
+    trusted = ok and answer == true
+  end
+  params.initializationOptions = vim.tbl_extend("force", params.initializationOptions or {}, {
+    agent = vim.tbl_isempty(config.get().settings) and vim.empty_dict() or config.get().settings,
+  })
+  params.capabilities.experimental = vim.tbl_extend("force", params.capabilities.experimental or {}, {
+    agent = {
+      protocolVersion = protocol.VERSION,
+      partials = true,
+      workspaceTrusted = trusted,
+      approve = M.handles("agent/approve"),
+      ask = M.handles("agent/ask"),
+      saveDocument = M.handles("agent/saveDocument"),
+      diagnostics = M.handles("agent/diagnostics"),
+    },
+  })
+end
+
+--- Loads what takes part, once.
+function M.prepare()
+  if is_prepared then
+    return
+  end
+  is_prepared = true
+  for _, name in ipairs(require("agent_lsp.features")) do
+    require(name).attach()
+  end
+  local group = vim.api.nvim_create_augroup("agent_lsp_client", {})
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = group,
+    callback = function()
+      M.stop(STOP_MS)
+    end,
+  })
+  vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost", "FileType" }, {
+    group = group,
+    callback = function(event)
+      M.attach(event.buf)
+    end,
+  })
+end
+
+--- Neovim's client is ready.
+---@param ready vim.lsp.Client
+---@param result lsp.InitializeResult
+function M.on_init(ready, result)
+  local told = vim.tbl_get(result, "capabilities", "experimental", "agent")
+  client = ready
+  if not told then
+    M._give_up({ code = protocol.SERVER_GONE, message = "this server is no agent-lsp: " .. tostring(ready.config.cmd) })
+    return
+  elseif told.protocolVersion < protocol.VERSION then
+    log.tell(
+      ("the server speaks version %d of the protocol, the plugin version %d: update agent-lsp"):format(
+        told.protocolVersion,
+        protocol.VERSION
+      ),
+      vim.log.levels.WARN
+    )
+  end
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    M.attach(bufnr)
+  end
+  events.emit("started", { client = ready })
+  local callbacks = waiting
+  waiting = {}
+  for _, callback in ipairs(callbacks) do
+    callback(nil, ready)
+  end
+end
+
+--- Shows the server the text of a buffer that is a file's.
+---@param bufnr integer
+function M.attach(bufnr)
+  if
+    client
+    and not client:is_stopped()
+    and vim.api.nvim_buf_is_loaded(bufnr)
+    and vim.bo[bufnr].buftype == ""
+    and vim.api.nvim_buf_get_name(bufnr) ~= ""
+    and not vim.lsp.buf_is_attached(bufnr, client.id)
+  then
+    vim.lsp.buf_attach_client(bufnr, client.id)
+  end
+end
+
+-- The end --------------------------------------------------------------------------------------------------------------
+
+---@param err agent.Error
+function M._give_up(err)
+  local callbacks, requests = waiting, unanswered
+  waiting, unanswered = {}, {}
+  for _, callback in ipairs(callbacks) do
+    callback(err)
+  end
+  for _, number in ipairs(vim.tbl_keys(requests)) do
+    requests[number](err)
+  end
+end
+
+--- Neovim's client has ended; may come in a fast event.
+---@param code integer
+---@param signal integer
+---@param client_id integer
+M.on_exit = vim.schedule_wrap(function(code, signal, client_id)
+  if client and client.id ~= client_id then
+    return
+  end
+  local was_ready, expected = client ~= nil, is_leaving
+  client = nil
+  local message = refusal
+  if not message and was_ready then
+    message = ("the server has ended (%s); the next command starts it again"):format(
+      signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
+    )
+  end
+  message = message or ("the server ended before it was ready (exit code %d): :checkhealth agent_lsp"):format(code)
+  refusal = nil
+  if not expected then
+    log.tell(message, vim.log.levels.ERROR)
+  end
+  events.emit("stopped", { client_id = client_id, expected = expected, code = code, signal = signal })
+  M._give_up({ code = protocol.SERVER_GONE, message = message, data = { kind = "server_gone" } })
+end)
+
+--- Stops the server and waits for its end, at most `within_ms`. What it runs is aborted.
+---@param within_ms integer
+---@return boolean stopped
+function M.stop(within_ms)
+  local leaving = client
+  if not leaving or leaving:is_stopped() then
+    return true
+  end
+  is_leaving = true
+  leaving:stop()
+  local stopped = vim.wait(within_ms, function()
+    return leaving:is_stopped()
+  end, 10)
+  if not stopped then
+    leaving:stop(true)
+  end
+  vim.schedule(function()
+    is_leaving = false
+  end)
+  return stopped
+end
+
+-- Use ------------------------------------------------------------------------------------------------------------------
+
+--- The client if the server is up; nothing is started.
+---@return vim.lsp.Client?
+function M.get()
+  return client and not client:is_stopped() and client or nil
+end
+
+--- Calls back with the client, once there is one; starts the server if need be. What goes wrong has been told to the
+--- person when the callback gets it.
+---@param callback fun(err?: agent.Error, client?: vim.lsp.Client)
+function M.with(callback)
+  if M.get() and client and client.initialized then
+    return callback(nil, client)
+  end
+  waiting[#waiting + 1] = callback
+  if #waiting > 1 then
+    return
+  end
+  M.prepare()
+  local cmd, problem = M.command()
+  local lsp_config = vim.deepcopy(vim.lsp.config[NAME])
+  if type(lsp_config.cmd) == "function" and not cmd then
+    log.tell(problem --[[@as string]], vim.log.levels.ERROR)
+    return M._give_up({ code = protocol.SERVER_GONE, message = problem --[[@as string]] })
+  end
+  lsp_config.root_dir = M.root(0)
+  lsp_config.name = NAME
+  is_leaving = false
+  local id = vim.lsp.start(lsp_config, { attach = false, silent = true, reuse_client = lsp_config.reuse_client })
+  if not id then
+    local message = ("%s could not be started: :checkhealth agent_lsp"):format((cmd or { NAME })[1])
+    log.tell(message, vim.log.levels.ERROR)
+    M._give_up({ code = protocol.SERVER_GONE, message = message })
+  end
+end
+
+--- An error of the client or the server, as callbacks get it: one line, with the hint if there is one.
+---@param err table
+---@return agent.Error
+function M.readable(err)
+  local message = tostring(err.message or "unknown error")
+  local hint = type(err.data) == "table" and err.data.hint
+  if type(hint) == "string" and not message:find(hint, 1, true) then
+    message = message .. ": " .. hint
+  end
+  message = message:gsub("%s*\n%s*", " ")
+  if #message > MOST_COMPLAINT * 4 then
+    message = vim.fn.strcharpart(message, 0, MOST_COMPLAINT * 2) .. "…"
+  end
+  return { code = err.code or 0, message = message, data = err.data }
+end
+
+--- Asks the server, starting it if need be. `callback` is called exactly once, on the main loop; also when the server
+--- ends first (`code` is then `protocol.SERVER_GONE`).
+---@param method string
+---@param params table
+---@param callback agent.Callback
+function M.request(method, params, callback)
+  M.with(function(err, ready)
+    if err or not ready then
+      return callback(err)
+    end
+    last_number = last_number + 1
+    local number = last_number
+    unanswered[number] = callback
+    local sent = ready:request(method, next(params) and params or vim.empty_dict(), function(problem, result)
+      if unanswered[number] then
+        unanswered[number] = nil
+        callback(problem and M.readable(problem) or nil, result)
+      end
+    end)
+    if not sent and unanswered[number] then
+      unanswered[number] = nil
+      callback({ code = protocol.SERVER_GONE, message = "the server has ended", data = { kind = "server_gone" } })
+    end
+  end)
+end
+
+return M

@@ -1,0 +1,6 @@
+--- What takes part once the server is wanted. Each module's `attach()` is called once, before the first start: it
+--- registers handlers (`client.handle`) and subscribes to events.
+return {
+  "agent_lsp.session",
+  "agent_lsp.chat",
+}

@@ -1,0 +1,101 @@
+--- The protocol's names and pure conversions. Mirrors agent_lsp/server/methods.py, run_methods.py and messages/markers.py.
+local M = {}
+
+--- What this plugin understands.
+M.VERSION = 1
+
+--- Where `client.lua` answers with an error of its own: the process has ended, or never came up.
+M.SERVER_GONE = -32099
+
+M.notifications = { "agent/message", "agent/state", "agent/modelsChanged", "agent/approvalResolved" }
+M.requests = {
+  "agent/approve",
+  "agent/ask",
+  "agent/saveDocument",
+  "agent/diagnostics",
+  "workspace/applyEdit",
+}
+M.approval_modes = { "ask", "auto-edit", "plan", "read-only", "allow-all" }
+M.thinking_levels = { "none", "low", "medium", "high", "xhigh", "max" }
+M.modes = { "native", "loop" }
+
+--- The field that holds the words of a kind of fragment or of its complete message.
+M.body = {
+  text = "text",
+  thinking = "thinking",
+  tool_call = "arguments",
+  tool_call_output = "output",
+}
+
+--- Handlers for a client's configuration, which find the one that is registered when something comes.
+---@return table<string, lsp.Handler>
+function M.handlers()
+  local handlers = {}
+  for _, method in ipairs(vim.list_extend(vim.list_slice(M.notifications), M.requests)) do
+    handlers[method] = function(_, params, ctx)
+      return require("agent_lsp.client").dispatch(method, params, ctx)
+    end
+  end
+  return handlers
+end
+
+--- A model's reference as one word.
+---@param model? agent.ModelRef|string
+---@return string
+function M.model_name(model)
+  if type(model) ~= "table" then
+    return model or ""
+  end
+  return model.provider .. "/" .. model.model
+end
+
+--- The words of an input, for one line or a draft; what is attached is named in brackets.
+---@param input agent.Input
+---@return string
+function M.input_text(input)
+  if type(input) == "string" then
+    return input
+  end
+  local words = {}
+  for _, part in ipairs(input) do
+    if part.type == "text" then
+      words[#words + 1] = part.text
+    elseif part.type == "resource" then
+      words[#words + 1] = "[" .. vim.fs.basename(part.uri) .. "]"
+    else
+      words[#words + 1] = "[image]"
+    end
+  end
+  return table.concat(words, "\n")
+end
+
+local BLOCKS = {
+  user_steering = true,
+  context_summary = true,
+  turn_aborted = true,
+  turn_retried = true,
+  goal = true,
+  output_limit = true,
+  user_edits = true,
+}
+
+--- What a user-role text is: the tag and body of a marker block that is the whole text, or the attached file and its text.
+---@param text string
+---@return string? tag, string? body
+function M.marker(text)
+  local tag, body = text:match("^%[([%l_]+)%]\n(.*)$")
+  if tag and BLOCKS[tag] then
+    local closing = "[/" .. tag .. "]"
+    if vim.endswith(body, closing) then
+      return tag, (body:sub(1, -#closing - 1):gsub("\n$", ""))
+    elseif tag == "goal" then
+      return tag, body
+    end
+  end
+  local path, rest = text:match("^%[attached file: ([^\n]-)%]\n?(.*)$")
+  if path then
+    return "attached_file", path .. "\n" .. rest
+  end
+end
+
+return M
