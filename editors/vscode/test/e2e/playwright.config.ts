@@ -5,7 +5,17 @@ export default defineConfig({
   outputDir: '../../artifacts/results',
   workers: 1,
   retries: 1,
+  forbidOnly: true,
   timeout: 90_000,
-  expect: { timeout: 15_000 },
-  reporter: [['list']],
+  globalTimeout: 12 * 60_000,
+  expect: { timeout: 20_000 },
+  reporter: [['list'], ['./harness/flaky-reporter.ts']],
+  use: {
+    actionTimeout: 20_000,
+    launchOptions: {
+      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+      // As root the sandbox of the browser does not start; the pages are our own.
+      args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+    },
+  },
 });

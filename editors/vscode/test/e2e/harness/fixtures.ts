@@ -1,0 +1,121 @@
+/**
+ * What every test gets: one editor with the extension, one page and one scripted model per worker, and the check after
+ * each test that nothing went wrong behind the scenes. Starting them takes a quarter of a minute, so tests share them
+ * and begin with a session of their own.
+ */
+
+import { expect, test as base, type Page } from '@playwright/test';
+import { Chat } from './chat';
+import { ScriptedModel } from './scripted-model';
+import { VsCodeServer } from './vscode-server';
+import { Watch } from './watch';
+import { Workbench } from './workbench';
+
+/** Prompt tokens at which the engine compacts in these tests. */
+export const COMPACTION_AT_TOKENS = 60_000;
+export const ARTIFACTS = `${__dirname}/../../../artifacts`;
+
+export interface Stage {
+  readonly server: VsCodeServer;
+  readonly model: ScriptedModel;
+  readonly page: Page;
+  readonly watch: Watch;
+  readonly bench: Workbench;
+  readonly chat: Chat;
+}
+
+interface WorkerOptions {
+  readonly trusted: boolean;
+  /** Further settings of the editor from its start. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** `null`: the scripted model; else `provider/model`. */
+  readonly defaultModel: string | null;
+}
+
+interface TestFixtures {
+  readonly server: VsCodeServer;
+  readonly model: ScriptedModel;
+  readonly bench: Workbench;
+  readonly chat: Chat;
+  readonly watch: Watch;
+  /** Takes a picture that is kept whether or not the test passes. */
+  readonly picture: (name: string) => Promise<void>;
+  readonly nothingWentWrong: undefined;
+}
+
+export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>({
+  trusted: [true, { option: true, scope: 'worker' }],
+  settings: [{}, { option: true, scope: 'worker' }],
+  defaultModel: [null, { option: true, scope: 'worker' }],
+
+  stage: [
+    async ({ browser, trusted, settings, defaultModel }, use) => {
+      const model = await ScriptedModel.start();
+      const server = new VsCodeServer({ trusted, settings, config: configuration(model.url, defaultModel) });
+      try {
+        await server.start();
+        const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, permissions: ['clipboard-read', 'clipboard-write'] });
+        const page = await context.newPage();
+        const watch = new Watch();
+        await watch.over(context, page);
+        const bench = new Workbench(page);
+        await bench.open(server.url);
+        await use({ server, model, page, watch, bench, chat: new Chat(bench) });
+        await context.close();
+      } finally {
+        await model.close();
+        await server.stop();
+      }
+    },
+    { scope: 'worker', timeout: 120_000 },
+  ],
+
+  page: ({ stage }, use) => use(stage.page),
+  server: ({ stage }, use) => use(stage.server),
+  model: ({ stage }, use) => use(stage.model),
+  bench: ({ stage }, use) => use(stage.bench),
+  chat: ({ stage }, use) => use(stage.chat),
+  watch: ({ stage }, use) => use(stage.watch),
+
+  picture: async ({ page }, use) => {
+    await use(async (name) => {
+      await page.screenshot({ path: `${ARTIFACTS}/pictures/${name}.png` });
+    });
+  },
+
+  nothingWentWrong: [
+    async ({ stage }, use, info) => {
+      stage.model.reset();
+      stage.watch.take();
+      await use(undefined);
+      if (info.status !== info.expectedStatus) {
+        await stage.page.screenshot({ path: `${ARTIFACTS}/failures/${info.titlePath.slice(1).join(' ').replace(/[^\w]+/g, '-')}-${info.retry}.png` });
+      }
+      expect(stage.watch.take(), 'script errors, violations of the policy').toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+export { expect };
+
+function configuration(modelUrl: string, defaultModel: string | null): string {
+  return `
+default_model = "${defaultModel ?? 'script/one'}"
+titles = false
+
+[providers.script]
+api = "openai-chat"
+base_url = "${modelUrl}"
+
+[providers.script.models.one]
+context_window = 100000
+vision = true
+prices = { input = 3.0, output = 15.0 }
+
+[providers.script.models.unknown]
+
+[compaction]
+max_context_length = ${COMPACTION_AT_TOKENS}
+`;
+}

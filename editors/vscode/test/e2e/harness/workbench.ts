@@ -1,0 +1,70 @@
+/** The editor around the view, as a person sees it. */
+
+import { expect, type FrameLocator, type Locator, type Page } from '@playwright/test';
+
+export class Workbench {
+  constructor(readonly page: Page) {}
+
+  async open(url: string): Promise<void> {
+    await this.page.goto(url, { waitUntil: 'domcontentloaded' });
+    await this.page.locator('.monaco-workbench .explorer-folders-view .monaco-list-row').first().waitFor({ timeout: 60_000 });
+  }
+
+  /** Runs a command by its title in the palette. */
+  async command(title: string): Promise<void> {
+    await this.page.keyboard.press('F1');
+    const input = this.page.locator('.quick-input-widget:visible input.input');
+    await input.fill(`>${title}`);
+    const row = this.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: title }).first();
+    await row.click();
+  }
+
+  get quickInput(): Locator {
+    return this.page.locator('.quick-input-widget:visible');
+  }
+
+  /** An entry of the list that is open now. */
+  choice(text: string | RegExp): Locator {
+    return this.quickInput.locator('.monaco-list-row').filter({ hasText: text });
+  }
+
+  get toasts(): Locator {
+    return this.page.locator('.notification-toast');
+  }
+
+  status(text: string | RegExp): Locator {
+    return this.page.locator('.statusbar-item').filter({ hasText: text });
+  }
+
+  /** Opens a file of the workspace by its path. */
+  async openFile(path: string): Promise<void> {
+    await this.page.keyboard.press('Control+P');
+    await this.quickInput.locator('input.input').fill(path);
+    await this.choice(path.split('/').at(-1) ?? path).first().click();
+    await expect(this.tab(path)).toBeVisible();
+  }
+
+  tab(path: string): Locator {
+    return this.page.locator('.tabs-container .tab').filter({ hasText: path.split('/').at(-1) ?? path });
+  }
+
+  get editor(): Locator {
+    return this.page.locator('.editor-group-container.active .monaco-editor').first();
+  }
+
+  /** What the active editor shows of its text. The editor draws blanks that do not break: they are turned back. */
+  async editorText(): Promise<string> {
+    const lines = await this.editor.locator('.view-line').evaluateAll((all) =>
+      all
+        .map((line) => ({ top: Number.parseFloat((line as HTMLElement).style.top), text: line.textContent }))
+        .sort((one, other) => one.top - other.top)
+        .map(({ text }) => text),
+    );
+    return lines.join('\n').replaceAll('\u00a0', ' ');
+  }
+
+  /** The document of the view that is shown; two frames deep. */
+  get view(): FrameLocator {
+    return this.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+  }
+}

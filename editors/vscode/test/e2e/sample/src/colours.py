@@ -1,0 +1,3 @@
+RED = "#f00"
+GREEN = "#0f0"
+BLUE = "#00f"
