@@ -37,6 +37,7 @@ class Given(argparse.Namespace):
     """What was given; each command reads what it has arguments for."""
 
     carry_out: Callable[[Given], int]
+    of: str
     camel: bool
     prompt: str
     model: str | None
@@ -129,9 +130,14 @@ def _add_doctor(add: Add) -> None:
 
 
 def _add_schema(add: Add) -> None:
-    command = add("schema", help="the JSON Schema of the configuration")
-    command.add_argument("of", choices=["config"], help="the TOML file")
-    command.add_argument("--camel", action="store_true", help="with the names that JSON clients use")
+    command = add(
+        "schema",
+        help="the configuration or the protocol, as JSON Schema or TypeScript",
+        description="config: the JSON Schema of the TOML file. protocol: that of the agent/* methods and the messages."
+        " typescript: the same as types, for a client in that language.",
+    )
+    command.add_argument("of", choices=["config", "protocol", "typescript"], help="what to print")
+    command.add_argument("--camel", action="store_true", help="config with the names that JSON clients use")
     command.set_defaults(carry_out=_schema)
 
 
@@ -160,7 +166,7 @@ def _doctor(arguments: Given) -> int:
 
 
 def _schema(arguments: Given) -> int:
-    return schema(camel=arguments.camel)
+    return schema(arguments.of, camel=arguments.camel)
 
 
 def _run(arguments: Given) -> int:

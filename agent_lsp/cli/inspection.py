@@ -44,9 +44,19 @@ def _kept(merged: Merged) -> frozenset[str]:
     return frozenset(kept_keys(name for name in {*BUILT_IN, *providers} if lacks_key(name, providers, os.environ)))
 
 
-def schema(*, camel: bool) -> int:
-    """Prints the JSON Schema of the configuration."""
-    print(json.dumps(json_schema(camel=camel), indent=2, ensure_ascii=False))
+def schema(of: str, *, camel: bool) -> int:
+    """Prints the JSON Schema of the configuration or of the protocol, or the protocol's types in TypeScript."""
+    if of == "config":
+        print(json.dumps(json_schema(camel=camel), indent=2, ensure_ascii=False))
+        return 0
+    from agent_lsp.server.protocol_schema import protocol_schema
+
+    if of == "protocol":
+        print(json.dumps(protocol_schema(), indent=2, ensure_ascii=False))
+        return 0
+    from agent_lsp.server.protocol_typescript import typescript
+
+    sys.stdout.write(typescript(protocol_schema()))
     return 0
 
 

@@ -35,7 +35,7 @@ class EditInfo(Result):
 
     edit_id: str
     run_id: str
-    tool_call_id: str = Field(serialization_alias="tool_call_id")
+    tool_call_id: str = Field(alias="tool_call_id")
     uri: str
     range: Range
     state: State

@@ -1,0 +1,96 @@
+"""The protocol as a table: each method with what it takes, what it gives, and what it is for.
+
+The JSON Schema, the TypeScript types and the page of the documentation are made from it. A running server does not
+import it; a test holds it against the handlers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from agent_lsp.server import methods as m
+from agent_lsp.server import reference_shapes as s
+from agent_lsp.server import run_methods as r
+from agent_lsp.server.edits import ChosenParams, EditList, EditsParams
+from agent_lsp.server.usage_handlers import UsageParams
+
+
+class Exchange(NamedTuple):
+    """A request: the models of its params and its result."""
+
+    params: type[BaseModel]
+    result: type[BaseModel]
+    purpose: str
+
+
+class Notice(NamedTuple):
+    """A notification: the model of its params."""
+
+    params: type[BaseModel]
+    purpose: str
+
+
+REQUESTS: Mapping[str, Exchange] = {
+    "agent/session/new": Exchange(m.NewParams, m.SessionInfo, "Makes a session."),
+    "agent/session/resume": Exchange(
+        m.NamedSessionParams, m.SessionInfo, "Goes on with a session that was closed, or that a crash has ended."
+    ),
+    "agent/session/fork": Exchange(m.ForkParams, m.SessionInfo, "Makes a session that begins with another one's past."),
+    "agent/session/list": Exchange(m.ListParams, m.SessionList, "The sessions there are, newest first."),
+    "agent/session/history": Exchange(
+        m.HistoryParams, s.HistoryAnswer, "A session's messages, page by page, and what is going on in it."
+    ),
+    "agent/session/update": Exchange(
+        m.UpdateParams, m.SessionInfo, "Changes settings of a session; model, mode and tools only between runs."
+    ),
+    "agent/session/close": Exchange(m.NamedSessionParams, s.Nothing, "Ends what runs; the trace stays."),
+    "agent/session/delete": Exchange(m.NamedSessionParams, s.Nothing, "Closes it and removes what was kept of it."),
+    "agent/session/snapshot": Exchange(m.NamedSessionParams, s.Snapshot, "A session's records as of this moment."),
+    "agent/run": Exchange(
+        r.RunParams,
+        r.RunAnswer,
+        "Runs a prompt; answered when the task has ended. `$/cancelRequest` aborts it; it is answered all the same.",
+    ),
+    "agent/steer": Exchange(r.SteerParams, r.SteerAnswer, "A word to the running task."),
+    "agent/unsteer": Exchange(r.UnsteerParams, s.Withdrawn, "Takes it back, as long as it was not delivered."),
+    "agent/abort": Exchange(r.AbortParams, r.AbortAnswer, "Ends what runs, or a run that waits; answered once it has."),
+    "agent/retryNow": Exchange(m.SessionParams, s.Skipped, "Ends the present wait before a retry."),
+    "agent/compact": Exchange(m.CompactParams, m.CompactAnswer, "Goes on from a summary of the conversation."),
+    "agent/compactability": Exchange(m.SessionParams, s.Compactability, "Whether that would do anything."),
+    "agent/title": Exchange(m.SessionParams, s.Title, "Asks the model for a title."),
+    "agent/edits": Exchange(EditsParams, EditList, "The agent's edits that still stand."),
+    "agent/edits/keep": Exchange(ChosenParams, EditList, "Marks edits as kept."),
+    "agent/edits/undo": Exchange(
+        ChosenParams, EditList, "Takes edits back; one whose text has changed since is refused, with the reason."
+    ),
+    "agent/rules": Exchange(m.SessionParams, m.Rules, "What was allowed for longer than once."),
+    "agent/rules/revoke": Exchange(m.RevokeParams, m.Rules, "Allows it no longer, from now on."),
+    "agent/tools": Exchange(m.SessionParams, s.Tools, "The tools that a model is told of."),
+    "agent/models": Exchange(m.NoParams, s.Models, "The models there are."),
+    "agent/models/test": Exchange(m.ModelTestParams, s.ModelTest, "Tries a model out with the smallest request."),
+    "agent/usage": Exchange(UsageParams, s.Usage, "Tokens and costs, in a time, by model, day or session."),
+}
+"""What a client may ask, by name."""
+
+SERVER_REQUESTS: Mapping[str, Exchange] = {
+    "agent/approve": Exchange(
+        s.ApproveParams, s.ApproveAnswer, "Whether a call may run. Withdrawn with `$/cancelRequest`. Needs `approve`."
+    ),
+    "agent/ask": Exchange(s.AskParams, s.AskAnswer, "A question of the model's. Needs `ask`."),
+    "agent/saveDocument": Exchange(s.SaveParams, s.SaveAnswer, "Has a document saved. Needs `saveDocument`."),
+    "agent/diagnostics": Exchange(
+        s.DiagnosticsParams, s.DiagnosticsAnswer, "What is wrong in the documents. Needs `diagnostics`."
+    ),
+}
+"""What the client is asked, if it has declared that it can be."""
+
+NOTIFICATIONS: Mapping[str, Notice] = {
+    "agent/message": Notice(s.MessageNotice, "The stream of a session. Numbers begin at 0 and never skip."),
+    "agent/state": Notice(s.StateNotice, "The state of a session has changed."),
+    "agent/approvalResolved": Notice(s.ApprovalResolved, "A question is answered, or withdrawn: close the dialog."),
+    "agent/modelsChanged": Notice(s.Nothing, "Ask `agent/models` again."),
+}
+"""What the client is told."""
