@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agent_lsp.engine.ports import Outcome
+from dataclasses import dataclass
 
 LONGEST_RETRY_AFTER_MS = 60_000
 """A provider that asks for more than this ends the ladder: a person should not watch a countdown of minutes."""
@@ -41,3 +40,9 @@ class Ladder:
             return f"llm request error: {outcome.message}"
         reason = f"{_REASONS[outcome.status]} after {self.max_retries} retries"
         return f"{reason}: {outcome.message}" if outcome.status == "failed" else reason
+
+    def explanation(self, outcome: Outcome) -> str:
+        """The same for whoever gets the result, with what went wrong the last time."""
+        reason = self.give_up_reason(outcome)
+        is_told = self.ends_at_once(outcome) or outcome.status == "failed" or not outcome.message
+        return reason if is_told else f"{reason}: {outcome.message}"

@@ -14,7 +14,6 @@ run(new)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from agent_lsp.engine.account import Account, GoalResult, RunResult
 from agent_lsp.engine.assembly import assemble
@@ -30,6 +29,7 @@ from agent_lsp.engine.turn import Turn
 from agent_lsp.messages.content import Partial, UserContent
 from agent_lsp.messages.events import Abort, CompactionReason
 from agent_lsp.messages.partial import Segment
+from dataclasses import replace
 
 
 class Run:
@@ -155,7 +155,7 @@ class Run:
             return self.abort(turn.abort_reason)
         reason = turn.ladder.give_up_reason(outcome)
         self._say_abort(reason)
-        return self._result(outcome.status, error=reason)
+        return self._result(outcome.status, error=turn.ladder.explanation(outcome))
 
     def abort(self, reason: str) -> RunResult:
         """The interrupt's end: running tools are shown as interrupted in call order, then `abort`, then nothing."""

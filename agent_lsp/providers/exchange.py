@@ -15,6 +15,7 @@ from agent_lsp.providers.decoder import BodyDecoder
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.failure import Fault, TransportError, judge, judge_transport, one_line, read_answer
 from agent_lsp.providers.http import Answer, post
+from dataclasses import replace
 
 log = logging.getLogger(__name__)
 
@@ -80,9 +81,17 @@ async def exchange(endpoint: Endpoint, talk: Talk) -> AsyncGenerator[Part, None]
         is_lowerable = fault.status in _LOWERABLE and outcome.status == "failed" and not outcome.context_length
         switch = talk.lower(fault) if is_lowerable else None
         if switch is None:
-            yield outcome
+            yield _with_remedy(outcome, endpoint)
             return
         log.info("%s/%s refuses %s: sent again without it", endpoint.provider, endpoint.model, switch)
+
+
+def _with_remedy(outcome: Outcome, endpoint: Endpoint) -> Outcome:
+    """The outcome; of a refused key also what to do, since that is all a person can act on."""
+    if outcome.status != "auth":
+        return outcome
+    remedy = f"check the key of {endpoint.provider}; `agent-lsp doctor` says where it comes from"
+    return replace(outcome, message=f"{(outcome.message or 'refused').rstrip('.')}; {remedy}")
 
 
 async def _read(answer: Answer, decoder: BodyDecoder, content_timeout_s: float) -> AsyncGenerator[Part, None]:

@@ -8,20 +8,22 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from pydantic_core import from_json
 
 from agent_lsp.engine.ports import Outcome
 from agent_lsp.providers.retry_after import retry_after_ms
+from dataclasses import dataclass, field
 
-Reason = Literal["connect", "silent", "no_content", "broken", "protocol", "unusable"]
+Reason = Literal["connect", "silent", "no_content", "broken", "protocol", "certificate", "proxy", "unusable"]
 
 _MASK = "***"
 _DAILY_QUOTA = "quota_per_day"
 _SHORTEST_SECRET = 4
 _MAX_MESSAGE = 300
+PROXY_AUTHENTICATION = 407
+PROXY_LOGIN = "the proxy wants a name and a password: put them into HTTPS_PROXY, as http://NAME:PASSWORD@HOST:PORT"
 
 
 class TransportError(Exception):
@@ -188,7 +190,7 @@ def _is_context(fault: Fault) -> bool:
 def _is_auth(fault: Fault) -> bool:
     if fault.effective in (401, 403):
         return True
-    if fault.effective >= 500 or fault.effective == 429:
+    if fault.effective >= 500 or fault.effective in (429, PROXY_AUTHENTICATION):
         return False
     keyed = fault.effective == 400 and "invalid-argument" in fault.codes and _BAD_KEY_TEXT.search(fault.message)
     return bool(fault.codes & _AUTH_CODES or keyed)
@@ -197,7 +199,7 @@ def _is_auth(fault: Fault) -> bool:
 def _is_permanent(fault: Fault) -> bool:
     """Only on an unmistakable code: words alone have meant plain rate limits too."""
     unknown_model = bool(fault.codes & _NOT_FOUND_CODES) and "model" in fault.message.lower()
-    return bool(fault.codes & _PERMANENT_CODES) or unknown_model or fault.effective == 402
+    return bool(fault.codes & _PERMANENT_CODES) or unknown_model or fault.effective in (402, PROXY_AUTHENTICATION)
 
 
 def _is_transient(fault: Fault) -> bool:
@@ -242,6 +244,8 @@ def _told(fault: Fault) -> str:
         return f"the provider reports: {said}"
     if 300 <= fault.status < 400:
         return f"HTTP {fault.status}: redirected to {fault.headers.get('location', 'nowhere')}; is the base URL right?"
+    if fault.status == PROXY_AUTHENTICATION:
+        return f"HTTP {fault.status}: {PROXY_LOGIN}"
     return f"HTTP {fault.status}: {said}"
 
 
@@ -251,6 +255,8 @@ _TRANSPORT: Mapping[Reason, Outcome] = {
     "no_content": Outcome("timeout", "connected, but no content in time"),
     "broken": Outcome("timeout", "the connection broke"),
     "protocol": Outcome("timeout", "the connection broke: not valid HTTP"),
+    "certificate": Outcome("failed", "cannot connect", permanent=True),
+    "proxy": Outcome("failed", "cannot connect", permanent=True),
     "unusable": Outcome("failed", "the request cannot be sent", permanent=True),
 }
 

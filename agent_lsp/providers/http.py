@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import httpx
 
+from agent_lsp.providers.diagnosis import diagnose
 from agent_lsp.providers.failure import Reason, TransportError
 
 CONNECT_TIMEOUT_S = 15.0
@@ -91,6 +92,9 @@ async def post(
         client = _pool(url, is_loopback=is_loopback)
         request = client.build_request("POST", url, content=body, headers=dict(headers), timeout=timeout)
         response = await client.send(request, stream=True)
+    except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
+        reason, detail = diagnose(error, url, is_loopback=is_loopback) or ("connect", _said(error))
+        raise TransportError(reason, detail) from error
     except _EXCEPTIONS as error:
         raise _translated(error) from error
     try:
@@ -126,7 +130,7 @@ def _pool(url: str, *, is_loopback: bool) -> httpx.AsyncClient:
     pools = _pools.setdefault(asyncio.get_running_loop(), {})
     if kind not in pools:
         pools[kind] = httpx.AsyncClient(
-            verify=kind != "loopback",  # without TLS there is nothing to verify, and loading certificates is slow
+            verify=_trusted(kind),
             trust_env=not is_loopback,
             limits=_LIMITS,
             headers={"accept-encoding": "identity"},
@@ -135,8 +139,21 @@ def _pool(url: str, *, is_loopback: bool) -> httpx.AsyncClient:
     return pools[kind]
 
 
+def _trusted(kind: str) -> ssl.SSLContext | bool:
+    """What TLS is held to; without TLS there is nothing to verify, and loading certificates is slow."""
+    if kind == "loopback":
+        return False
+    from agent_lsp.providers.certificates import context
+
+    return context()
+
+
 def _translated(error: Exception) -> TransportError:
     reason: Reason = next(reason for kind, reason in _REASONS if isinstance(error, kind))
     if reason == "unusable":  # its text may quote a header in a form in which no mask would find the credential
         return TransportError(reason, "the address, the key or a header has characters that HTTP does not allow")
-    return TransportError(reason, str(error) or type(error).__name__)
+    return TransportError(reason, _said(error))
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__
