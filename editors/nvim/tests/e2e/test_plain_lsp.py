@@ -18,12 +18,17 @@ def plain(start, rehearsal):
     return editor
 
 
+def choose_explain(plain):
+    """Neovim shows nothing more while it is left in visual mode, so the selection is ended."""
+    plain.type("4GV3jgra")
+    plain.wait_for("Explain with agent", "Document with agent")
+    plain.type("1<CR><Esc>")
+
+
 @pytest.fixture
 def edited(plain):
     """After a run that has mended the file, its edit allowed in the usual menu."""
-    plain.type("4GV3jgra")
-    plain.wait_for("Explain with agent", "Document with agent")
-    plain.type("1<CR>")
+    choose_explain(plain)
     plain.wait_for("Edit greeter.py?", "1: Allow", "3: Deny")
     plain.type("1<CR>")
     plain.wait_for(ANSWER, "Press ENTER")
@@ -56,9 +61,7 @@ def test_a_code_lens_on_the_edit_takes_it_back(edited):
 
 
 def test_what_is_denied_in_the_menu_is_not_done(plain, workspace):
-    plain.type("4GV3jgra")
-    plain.wait_for("Explain with agent")
-    plain.type("1<CR>")
+    choose_explain(plain)
     plain.wait_for("Edit greeter.py?", "3: Deny")
     plain.type("3<CR>")
 
