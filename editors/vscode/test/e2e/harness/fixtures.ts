@@ -6,6 +6,7 @@
 
 import { expect, test as base, type Page } from '@playwright/test';
 import { Chat } from './chat';
+import { countActivity } from './measure';
 import { ScriptedModel } from './scripted-model';
 import { VsCodeServer } from './vscode-server';
 import { Watch } from './watch';
@@ -58,6 +59,7 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
         const page = await context.newPage();
         const watch = new Watch();
         await watch.over(context, page);
+        await context.addInitScript(countActivity);
         const bench = new Workbench(page);
         await bench.open(server.url);
         await use({ server, model, page, watch, bench, chat: new Chat(bench) });

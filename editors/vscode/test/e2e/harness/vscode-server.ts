@@ -64,7 +64,8 @@ export class VsCodeServer {
     this.settings = {
       ...QUIET,
       'agentLsp.server.path': required('AGENT_LSP'),
-      'agentLsp.server.args': ['--data-dir', this.agentData, '--config', join(this.root, 'config.toml')],
+      'agentLsp.server.configFile': join(this.root, 'config.toml'),
+      'agentLsp.server.dataDir': this.agentData,
       ...options.settings,
     };
     this.write();

@@ -22,6 +22,7 @@ export class Watch {
   async over(context: BrowserContext, page: Page): Promise<void> {
     await context.addInitScript(() => {
       document.addEventListener('securitypolicyviolation', (event) => {
+        // eslint-disable-next-line no-console -- the only way out of any frame
         console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${String(event.lineNumber)} ${event.sample}`);
       });
     });

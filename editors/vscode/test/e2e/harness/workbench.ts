@@ -67,4 +67,17 @@ export class Workbench {
   get view(): FrameLocator {
     return this.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
   }
+
+  /** A lens above a line of the active editor. */
+  lens(text: string): Locator {
+    return this.editor.locator('.codelens-decoration a').filter({ hasText: text });
+  }
+
+  /** Closes all editors, and throws away what was not saved in them. */
+  async closeEditors(): Promise<void> {
+    const tabs = this.page.locator('.tabs-container .tab');
+    while ((await tabs.count()) > 0) {
+      await this.command('View: Revert and Close Editor');
+    }
+  }
 }

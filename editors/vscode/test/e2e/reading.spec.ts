@@ -1,0 +1,150 @@
+/** Reading: what is read stays where it is, comes back after a reload, and can be found. */
+
+import { expect, test } from "./harness/fixtures";
+import { writeLongSession } from "./harness/long-session";
+import { activityDuring, displacementBy, largestMoveWhile, scrollRests } from "./harness/measure";
+import { flood, Gate, say, turn, use } from "./harness/scripted-model";
+
+const paragraph = (index: number) => `Paragraph ${index} has a few words to fill its line and then some more of them.\n\n`;
+
+test.describe("following", () => {
+  test.beforeEach(({ chat }) => chat.fresh());
+
+  test("one wheel tick stops the following; only the bottom or Latest takes it up again", async ({ chat, model, page }) => {
+    const gate = new Gate();
+    model.script(turn(flood(60, 5, paragraph), gate, flood(150, 5, paragraph)));
+    await chat.send("go");
+    await gate.reached;
+    await expect(chat.rows("answer").last()).toContainText("Paragraph 59");
+    await expect.poll(() => chat.distanceFromBottom()).toBeLessThanOrEqual(2);
+    await chat.transcript.hover();
+    await page.mouse.wheel(0, -40);
+    await expect.poll(() => chat.distanceFromBottom()).toBeGreaterThan(2);
+    await scrollRests(chat.transcript);
+
+    const moved = await largestMoveWhile(chat.transcript, async () => {
+      gate.open();
+      await chat.reaches("idle");
+    });
+
+    expect(moved).toBeLessThanOrEqual(1);
+    await chat.button(/^Latest/).click();
+    await expect.poll(() => chat.distanceFromBottom()).toBeLessThanOrEqual(2);
+    await expect(chat.rows("answer").last()).toContainText("Paragraph 149");
+  });
+
+  test("neither PageUp nor a message that is sent moves what is being read", async ({ chat, model }) => {
+    const gate = new Gate();
+    model.script(turn(flood(80, 10, paragraph), gate, flood(80, 5, paragraph)), turn(say("End.")));
+    await chat.send("go");
+    await gate.reached;
+    await expect(chat.rows("answer").last()).toContainText("Paragraph 79");
+    await chat.transcript.focus();
+    await chat.transcript.press("PageUp");
+    await expect.poll(() => chat.distanceFromBottom()).toBeGreaterThan(2);
+    await scrollRests(chat.transcript);
+
+    const moved = await largestMoveWhile(chat.transcript, async () => {
+      await chat.send("a word in between");
+      await expect(chat.queued).toHaveCount(1);
+      gate.open();
+      await chat.reaches("idle");
+    });
+
+    expect(moved).toBeLessThanOrEqual(1);
+  });
+});
+
+test("reloading in the middle of a run brings everything back, every delta once", async ({ chat, model, bench, server, picture }) => {
+  await chat.fresh();
+  const gate = new Gate();
+  model.script(turn(flood(40, 4, (index) => `word${index} `), gate, flood(300, 2, (index) => `later${index} `)), turn(say("Delivered.")));
+  await chat.send("go on for long");
+  await gate.reached;
+  await chat.send("queued before the reload");
+  await expect(chat.queued).toHaveCount(1);
+  await chat.composer.fill("a draft before the reload");
+  await chat.draftKept();
+  gate.open();
+
+  await bench.open(server.url);
+  await chat.open();
+
+  await expect(chat.composer).toHaveValue("a draft before the reload");
+  await expect(chat.rows("answer").last()).toContainText("Delivered.", { timeout: 30_000 });
+  await chat.reaches("idle");
+  const words = [...Array.from({ length: 40 }, (_, i) => `word${i}`), ...Array.from({ length: 300 }, (_, i) => `later${i}`)];
+  await expect.poll(async () => (await chat.rows("answer").allInnerTexts()).join(" ").split(/\s+/).filter((word) => /^(word|later)\d/.test(word))).toEqual(words);
+  await picture("after-a-reload");
+  await chat.composer.fill("");
+});
+
+test("an approval that was open before a reload is open after it", async ({ chat, model, bench, server }) => {
+  await chat.fresh();
+  model.script(turn(use("exec_command", { cmd: "printf again", description: "a test" })), turn(say("Done.")));
+  await chat.send("go");
+  await expect(chat.approval).toBeVisible();
+
+  await bench.open(server.url);
+  await chat.open();
+
+  await expect(chat.approval).toContainText("printf again");
+  await chat.decide("Allow");
+  await chat.reaches("idle");
+  await expect(chat.rows("tool").last()).toHaveAttribute("data-status", "done");
+});
+
+test.describe("a session of 10,000 messages", () => {
+  const word = "rhododendron";
+
+  test.beforeEach(async ({ chat, server, bench }) => {
+    writeLongSession({ dataDir: server.agentData, workspace: server.workspace, messages: 10_000, title: "A long story", marks: { 12: `In message 12 stands ${word}.` } });
+    await chat.open();
+    await bench.command("Agent: Sessions…");
+    await bench.choice("A long story").first().click();
+    await expect(chat.rows("answer").last()).toContainText("Part 9996");
+  });
+
+  test("shows its last screen, then pages upwards without moving what is at the top", async ({ chat, page, picture }) => {
+    await picture("long-session");
+    expect(await chat.mounted()).toBeLessThanOrEqual(200);
+    await chat.transcript.hover();
+    for (let turns = 0; turns < 40; turns++) {
+      const moved = await displacementBy(chat.transcript, () => page.mouse.wheel(0, -500));
+      expect(Math.abs(moved - 500)).toBeLessThanOrEqual(1);
+    }
+    expect(await chat.mounted()).toBeLessThanOrEqual(200);
+  });
+
+  test("finds a word in message 12 within 2 s, on screen and marked", async ({ chat, page, picture }) => {
+    await chat.composer.focus();
+    await page.keyboard.press("Control+f");
+    const find = chat.frame.getByRole("search").getByRole("textbox");
+    await expect(find).toBeFocused();
+    const began = Date.now();
+    await find.fill(word);
+    await find.press("Enter");
+
+    await expect(chat.transcript.getByText(word)).toBeInViewport({ timeout: 2_000 });
+    expect(Date.now() - began).toBeLessThan(2_000);
+    await picture("find");
+    await page.keyboard.press("Escape");
+  });
+
+  test("at rest nothing is sent, drawn or timed for 10 s", async ({ chat }) => {
+    await scrollRests(chat.transcript);
+    expect(await activityDuring(chat.app, 10_000)).toEqual({ frames: 0, timers: 0, messages: 0 });
+  });
+});
+
+test("the whole transcript opens as Markdown", async ({ chat, model, bench }) => {
+  await chat.fresh();
+  model.script(turn(say("An answer to keep.")));
+  await chat.run("a question to keep");
+
+  await bench.command("Agent: Open Transcript");
+
+  await expect.poll(() => bench.editorText()).toContain("An answer to keep.");
+  expect(await bench.editorText()).toContain("a question to keep");
+  await bench.closeEditors();
+});
