@@ -22,7 +22,9 @@ def choose_explain(plain):
     """Neovim shows nothing more while it is left in visual mode, so the selection is ended."""
     plain.type("4GV3jgra")
     plain.wait_for("Explain with agent", "Document with agent")
-    plain.type("1<CR><Esc>")
+    plain.type("1<CR>")
+    plain.until("return vim.api.nvim_get_mode().mode == 'V'")
+    plain.type("<Esc>")
 
 
 @pytest.fixture
