@@ -3,4 +3,5 @@
 return {
   "agent_lsp.session",
   "agent_lsp.chat",
+  "agent_lsp.prompt",
 }

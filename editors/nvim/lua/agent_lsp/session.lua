@@ -224,6 +224,7 @@ function Session:receive(params)
     self:_settle_steer(message.payload)
     events.emit("message", { session = self, message = message, run_id = params.runId })
   end
+  events.emit("received", { session = self })
 end
 
 ---@private
@@ -347,6 +348,13 @@ function M.attach()
     if session then
       session:receive(params)
     end
+  end)
+  client.handle("agent/approvalResolved", function(params)
+    events.emit("approval_resolved", {
+      session = sessions[params.sessionId],
+      tool_call_id = params.tool_call_id,
+      outcome = params.outcome,
+    })
   end)
   client.handle("agent/state", function(state)
     local session = sessions[state.sessionId]

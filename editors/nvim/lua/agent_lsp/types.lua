@@ -3,7 +3,7 @@
 --- around messages, snake_case in them.
 
 --- The name of one of our own happenings; `agent_lsp.events` says when each comes and what it carries.
----@alias agent.EventName "message"|"state"|"approve"|"approval_resolved"|"run_start"|"run_end"|"session"|"history"|"started"|"stopped"
+---@alias agent.EventName "message"|"state"|"approve"|"approval_resolved"|"run_start"|"run_end"|"session"|"history"|"received"|"started"|"stopped"
 
 ---@alias agent.SessionState "idle"|"running"|"compacting"|"waiting_approval"|"reconnecting"|"auth_required"
 ---@alias agent.StopReason "completed"|"failed"|"aborted"|"timeout"|"malformed"|"auth"
@@ -182,9 +182,11 @@
 ---@field id integer counts from 1 in its session
 ---@field kind agent.SegmentKind
 ---@field open boolean
+---@field lead string what separates it from the segment before
 ---@field origin? string[]
 ---@field run_id? string
----@field head string of a tool or block: the line that stays when it is folded
+---@field sender? "user"|"parent_agent"|"harness"
+---@field head? string of a tool or block: the line that stays when it is folded
 ---@field pieces string[] the text, joined
 ---@field bytes integer of the text
 ---@field tool? agent.ToolCall
@@ -193,7 +195,10 @@
 ---@class agent.ToolCall
 ---@field id string
 ---@field name string
----@field arguments string as far as it is known
+---@field arguments string JSON, once the call is complete
+---@field written? integer bytes of the arguments so far
+---@field has_output? boolean
+---@field plan? string what the call plans, a line a step
 ---@field state "writing"|"asked"|"running"|"done"|"failed"|"denied"|"aborted"
 ---@field began? string timestamp of the call
 ---@field ended? string timestamp of the output

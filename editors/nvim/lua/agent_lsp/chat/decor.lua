@@ -1,0 +1,190 @@
+--- What of a chat is not text: who speaks, how a call stands. Extmarks, so that yanking and searching find the words alone.
+local M = {}
+
+local compose = require("agent_lsp.chat.compose")
+
+local api = vim.api
+local namespace = api.nvim_create_namespace("agent_lsp_decor")
+local MARKS_PER_SEGMENT = 4
+
+local GROUPS = {
+  AgentUser = "Title",
+  AgentAssistant = "Function",
+  AgentSubagent = "Identifier",
+  AgentThinking = "Comment",
+  AgentTool = "Special",
+  AgentRunning = "DiagnosticInfo",
+  AgentDone = "DiagnosticOk",
+  AgentFailed = "DiagnosticError",
+  AgentDenied = "DiagnosticWarn",
+  AgentMuted = "NonText",
+  AgentNotice = "Comment",
+}
+
+local STATES = {
+  writing = { "…", "AgentRunning" },
+  asked = { "?", "AgentDenied" },
+  running = { "●", "AgentRunning" },
+  done = { "✓", "AgentDone" },
+  failed = { "✗", "AgentFailed" },
+  denied = { "⊘", "AgentDenied" },
+  aborted = { "◼", "AgentMuted" },
+}
+
+local WORDS = { asked = "waits for you", failed = "failed", denied = "denied", aborted = "stopped" }
+
+--- Defines the highlight groups, unless the colour scheme or the person has.
+function M.define_groups()
+  for name, link in pairs(GROUPS) do
+    api.nvim_set_hl(0, name, { link = link, default = true })
+  end
+end
+
+--- The highlight of a segment's text, over that of Markdown.
+---@param segment agent.Segment
+---@return string?
+function M.body_group(segment)
+  if segment.kind == "thinking" then
+    return "AgentThinking"
+  elseif segment.kind == "notice" then
+    return "AgentNotice"
+  end
+end
+
+---@param buf integer
+function M.clear(buf)
+  api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+end
+
+---@param segment agent.Segment
+---@return string who, string group
+local function speaker(segment)
+  if segment.origin then
+    local id = segment.origin[#segment.origin]
+    return "subagent " .. id:sub(-8), "AgentSubagent"
+  elseif segment.kind == "user" or segment.kind == "steer" then
+    if segment.sender == "parent_agent" then
+      return "Parent agent", "AgentSubagent"
+    end
+    return segment.kind == "steer" and "You, meanwhile" or "You", "AgentUser"
+  end
+  return "Agent", "AgentAssistant"
+end
+
+--- Whether a segment begins what somebody else says, so that it gets a header. Blocks and notices are nobody's.
+---@param segments agent.Segment[]
+---@param segment agent.Segment
+---@return string? who, string? group
+function M.header(segments, segment)
+  if segment.kind == "block" or segment.kind == "notice" then
+    return nil
+  end
+  local who, group = speaker(segment)
+  for index = segment.id - 1, 1, -1 do
+    local before = segments[index]
+    if before.kind ~= "block" and before.kind ~= "notice" then
+      return speaker(before) ~= who and who or nil, group
+    end
+  end
+  return who, group
+end
+
+---@param from? string ISO 8601
+---@param to? string
+---@return number? seconds
+local function seconds(from, to)
+  local function read(stamp)
+    local day, hour, minute, second = (stamp or ""):match("(%d+)T(%d+):(%d+):([%d.]+)")
+    return day and ((tonumber(day) * 24 + tonumber(hour)) * 60 + tonumber(minute)) * 60 + tonumber(second)
+  end
+  local began, ended = read(from), read(to)
+  return began and ended and ended >= began and ended - began or nil
+end
+
+---@param segment agent.Segment
+---@return [string, string][] chunks what stands behind the head of a card
+local function status(segment)
+  local tool = segment.tool
+  if not tool then
+    return {}
+  end
+  local chunks = {}
+  if WORDS[tool.state] then
+    chunks[1] = { "  " .. WORDS[tool.state], STATES[tool.state][2] }
+  elseif tool.state == "writing" and (tool.written or 0) > 0 then
+    chunks[1] = { "  " .. compose.size(tool.written), "AgentMuted" }
+  end
+  local took = seconds(tool.began, tool.ended)
+  if took and took >= 0.1 then
+    chunks[#chunks + 1] = { ("  %.1f s"):format(took), "AgentMuted" }
+  end
+  return chunks
+end
+
+---@param buf integer
+---@param segment agent.Segment
+---@param number integer which of the marks of a segment
+---@param row integer
+---@param options vim.api.keyset.set_extmark
+local function mark(buf, segment, number, row, options)
+  options.id = segment.id * MARKS_PER_SEGMENT + number
+  options.strict = false
+  api.nvim_buf_set_extmark(buf, namespace, row, 0, options)
+end
+
+---@param view agent.View
+---@param segment agent.Segment
+---@param row integer
+---@param end_row integer
+local function dress_card(view, segment, row, end_row)
+  local sign = segment.tool and STATES[segment.tool.state] or { "▪", "AgentMuted" }
+  mark(view.buf, segment, 1, row, {
+    end_col = #compose.FENCE,
+    conceal = "",
+    virt_text = { { sign[1], sign[2] } },
+    virt_text_pos = "inline",
+  })
+  local behind = status(segment)
+  if not segment.open and end_row > row + 1 then
+    behind[#behind + 1] = { ("  %d lines"):format(end_row - row - 1), "AgentMuted" }
+  end
+  mark(view.buf, segment, 2, row, {
+    end_col = #compose.FENCE + 1 + #(segment.head or ""),
+    hl_group = "AgentTool",
+    virt_text = behind,
+    virt_text_pos = "eol",
+    hl_mode = "combine",
+  })
+  if not segment.open then
+    mark(view.buf, segment, 3, end_row, { conceal_lines = "" })
+  end
+end
+
+--- Puts the marks of a segment right, after its text has changed (`open`, `close`) or its state alone (`mark`).
+---@param view agent.View
+---@param segment agent.Segment
+---@param row integer
+---@param end_row integer
+---@param kind "open"|"close"|"mark"|"text"
+function M.dress(view, segment, row, end_row, kind)
+  if segment.kind == "tool" or segment.kind == "block" then
+    dress_card(view, segment, row, end_row)
+  elseif segment.kind == "thinking" and kind ~= "mark" then
+    mark(view.buf, segment, 1, row, {
+      virt_text = { { segment.open and "thinking " or "thought ", "AgentMuted" } },
+      virt_text_pos = "inline",
+    })
+  end
+  local who, group = M.header(view.model.segments, segment)
+  if who and row > 0 then
+    mark(view.buf, segment, 0, row - 1, { virt_lines = { { { who, group } } } })
+  end
+  if segment.status and segment.kind == "text" then
+    mark(view.buf, segment, 2, end_row, {
+      virt_text = { { "  (" .. segment.status .. ")", "AgentMuted" } },
+      virt_text_pos = "eol",
+    })
+  end
+end
+
+return M

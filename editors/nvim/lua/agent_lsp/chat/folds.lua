@@ -1,0 +1,81 @@
+--- Manual folds of a chat: thinking and cards, made when they have ended, and made again for each window.
+local M = {}
+
+local config = require("agent_lsp.config")
+
+local api = vim.api
+local FOLDED = { thinking = true, tool = true, block = true }
+
+---@param segment agent.Segment
+---@param row integer
+---@param end_row integer
+---@return boolean
+local function is_folded(segment, row, end_row)
+  return config.get().chat.fold and not segment.open and FOLDED[segment.kind] and end_row > row
+end
+
+---@param win integer
+---@param row integer 0-based
+---@param end_row integer
+---@param last integer the last line of the buffer
+local function fold(win, row, end_row, last)
+  local cursor = api.nvim_win_get_cursor(win)[1]
+  vim.cmd(("%d,%dfold"):format(row + 1, end_row + 1))
+  if cursor > row and cursor <= end_row + 1 and cursor ~= last then -- somebody reads it
+    vim.cmd(("%dfoldopen"):format(row + 1))
+  end
+end
+
+--- Folds a segment that has ended, in the windows that show it.
+---@param view agent.View
+---@param segment agent.Segment
+---@param row integer
+---@param end_row integer
+function M.make(view, segment, row, end_row)
+  if not is_folded(segment, row, end_row) then
+    return
+  end
+  local last = api.nvim_buf_line_count(view.buf)
+  for _, win in ipairs(vim.fn.win_findbuf(view.buf)) do
+    if vim.wo[win].foldmethod == "manual" and view.folded_in and view.folded_in[win] then
+      api.nvim_win_call(win, function()
+        fold(win, row, end_row, last)
+      end)
+    end
+  end
+end
+
+--- Makes all folds of one window anew.
+---@param view agent.View
+---@param win integer
+---@param has_old? boolean whether there may be folds of an earlier visit
+function M.renew_in(view, win, has_old)
+  view.folded_in = view.folded_in or {}
+  view.folded_in[win] = true
+  local last = api.nvim_buf_line_count(view.buf)
+  api.nvim_win_call(win, function()
+    local seen = vim.fn.winsaveview()
+    if has_old then
+      vim.cmd("normal! zE")
+    end
+    for _, segment in ipairs(view.model.segments) do
+      local row, end_row = view:rows(segment)
+      if row and end_row and is_folded(segment, row, end_row) then
+        fold(win, row, end_row, last)
+      end
+    end
+    vim.fn.winrestview(seen)
+  end)
+end
+
+--- The same for every window that shows the buffer.
+---@param view agent.View
+function M.renew(view)
+  for _, win in ipairs(vim.fn.win_findbuf(view.buf)) do
+    if vim.wo[win].foldmethod == "manual" then
+      M.renew_in(view, win)
+    end
+  end
+end
+
+return M

@@ -1,0 +1,107 @@
+--- Tree-sitter's Markdown for a chat, within limits: what grows for long without an end is highlighted when it has ended.
+local M = {}
+
+local MOST_LINE_BYTES = 2000
+local MOST_BLOCK_LINES = 1000
+
+---@class agent.Highlight
+---@field buf integer
+---@field private wanted boolean whether a window has shown the buffer
+---@field private running boolean
+---@field private growing table<agent.Segment, { lines: integer, bytes: integer, fence?: string }> per open segment: its last block
+---@field private over table<agent.Segment, true> what is over the limits
+local Highlight = {}
+Highlight.__index = Highlight
+
+---@param buf integer
+---@return agent.Highlight
+function M.new(buf)
+  return setmetatable({ buf = buf, wanted = false, running = false, growing = {}, over = {} }, Highlight)
+end
+
+--- Nothing is in the buffer any more.
+function Highlight:reset()
+  self.growing, self.over = {}, {}
+  self:_settle()
+end
+
+--- A window shows the buffer: from now on it is highlighted.
+function Highlight:want()
+  self.wanted = true
+  self:_settle()
+end
+
+---@private
+function Highlight:_settle()
+  local wanted = self.wanted and next(self.over) == nil
+  if wanted == self.running or not vim.api.nvim_buf_is_loaded(self.buf) then
+    return
+  end
+  self.running = wanted
+  if wanted then
+    local ok = pcall(vim.treesitter.start, self.buf, "markdown")
+    self.wanted = ok
+  else
+    vim.treesitter.stop(self.buf)
+  end
+end
+
+---@param block { lines: integer, bytes: integer, fence?: string }
+---@param line string
+local function end_line(block, line)
+  local mark = line:match("^%s*(```+)") or line:match("^%s*(~~~+)")
+  if mark and not block.fence then
+    block.fence, block.lines = mark, 0
+  elseif mark and line:match("^%s*[`~]+%s*$") and vim.startswith(mark, block.fence) then
+    block.fence, block.lines = nil, 0
+  elseif not block.fence and line:match("^%s*$") then
+    block.lines = 0
+  else
+    block.lines = block.lines + 1
+  end
+  block.bytes = 0
+end
+
+---@private
+---@param growth agent.Growth
+function Highlight:_grown(growth)
+  local segment = growth.segment
+  if not segment.open then
+    return
+  end
+  local block = self.growing[segment] or { lines = 0, bytes = 0, carry = "" }
+  self.growing[segment] = block
+  local text = table.concat(growth.pieces)
+  local from = 1
+  for position in text:gmatch("()\n") do
+    end_line(block, block.carry .. text:sub(from, position - 1))
+    from, block.carry = position + 1, ""
+  end
+  block.bytes = block.bytes + #text - from + 1
+  -- of a line that is still growing only the start can matter: whether it is a fence
+  block.carry = (block.carry .. text:sub(from, from + 80)):sub(1, 80)
+  local is_over = block.bytes >= MOST_LINE_BYTES or block.lines >= MOST_BLOCK_LINES
+  self.over[segment] = (self.over[segment] or is_over) or nil
+end
+
+--- Text was added to these segments.
+---@param tail agent.Growth[]
+---@param inner agent.Growth[]
+function Highlight:grown(tail, inner)
+  for _, growth in ipairs(tail) do
+    self:_grown(growth)
+  end
+  for _, growth in ipairs(inner) do
+    self:_grown(growth)
+  end
+  self:_settle()
+end
+
+--- A segment has ended.
+---@param segment agent.Segment
+function Highlight:closed(segment)
+  self.growing[segment], self.over[segment] = nil, nil
+  self:_settle()
+end
+
+return M

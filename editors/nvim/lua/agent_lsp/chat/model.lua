@@ -1,0 +1,338 @@
+--- A conversation as a row of segments: what the chat shows is made from this alone. Knows nothing of buffers.
+---
+---     message ──▶ apply ──▶ segments, whose text only grows at its end
+---                   └─────▶ changes, in order, for whoever watches
+---
+--- Messages of a stream and those of a history end in the same text: a fragment opens a segment and grows it, the
+--- complete message that follows only says how it ended; one that was never streamed opens, fills and closes it.
+local M = {}
+
+local compose = require("agent_lsp.chat.compose")
+local notices = require("agent_lsp.chat.notices")
+
+---@class agent.Model
+---@field segments agent.Segment[] in the order in which they were begun
+---@field watcher? fun(change: agent.Change) told of everything from now on
+---@field usage? { session: agent.TokenCounts, request: agent.TokenCounts, context_window?: integer, compaction_at?: integer }
+---@field retry? { attempt?: integer, retry_in_ms: integer, status: string, error_message?: string } while one waits
+---@field title? string
+---@field private open table<string, agent.Segment> streaming text and thinking by kind and origin
+---@field private calls table<string, agent.Segment> by origin and id
+local Model = {}
+Model.__index = Model
+
+local NO_OUTPUT = "[no output]"
+local COMPACT = { tool = true, block = true }
+
+---@return agent.Model
+function M.new()
+  return setmetatable({ segments = {}, open = {}, calls = {} }, Model)
+end
+
+---@param origin? string[]
+---@return string
+local function place(origin)
+  return origin and table.concat(origin, "/") or ""
+end
+
+-- Segments -------------------------------------------------------------------------------------------------------------
+
+---@private
+---@param kind "open"|"text"|"close"|"mark"
+---@param segment agent.Segment
+---@param text? string
+function Model:_tell(kind, segment, text)
+  if self.watcher then
+    self.watcher({ kind = kind, segment = segment, text = text })
+  end
+end
+
+---@private
+---@param kind agent.SegmentKind
+---@param origin? string[]
+---@param fields? table
+---@return agent.Segment
+function Model:_begin(kind, origin, fields)
+  local before = self.segments[#self.segments]
+  local segment = vim.tbl_extend("error", {
+    id = #self.segments + 1,
+    kind = kind,
+    origin = origin,
+    open = true,
+    pieces = {},
+    bytes = 0,
+    run_id = self._run_id,
+  }, fields or {})
+  if not before then
+    segment.lead = "\n"
+  elseif COMPACT[kind] and COMPACT[before.kind] and place(origin) == place(before.origin) then
+    segment.lead = "\n"
+  else
+    segment.lead = "\n\n"
+  end
+  self.segments[segment.id] = segment
+  self:_tell("open", segment)
+  return segment
+end
+
+---@private
+---@param segment agent.Segment
+---@param text string
+function Model:_grow(segment, text)
+  if text == "" then
+    return
+  end
+  segment.pieces[#segment.pieces + 1] = text
+  segment.bytes = segment.bytes + #text
+  self:_tell("text", segment, text)
+end
+
+---@private
+---@param segment agent.Segment
+---@param status? string
+function Model:_close(segment, status)
+  if not segment.open then
+    return
+  end
+  if segment.kind == "tool" or segment.kind == "block" then
+    self:_grow(segment, (M.text(segment):sub(-1) == "\n" and "" or "\n") .. compose.FENCE)
+  else
+    local fence = compose.unclosed(M.text(segment))
+    if fence then
+      self:_grow(segment, "\n" .. fence)
+    end
+  end
+  segment.open = false
+  segment.status = status
+  self:_tell("close", segment)
+end
+
+--- The text of a segment as the chat has it.
+---@param segment agent.Segment
+---@return string
+function M.text(segment)
+  if #segment.pieces > 1 then
+    segment.pieces = { table.concat(segment.pieces) }
+  end
+  return segment.pieces[1] or ""
+end
+
+--- The whole text, as a buffer that shows it has it.
+---@return string
+function Model:text()
+  local parts = {}
+  for _, segment in ipairs(self.segments) do
+    parts[#parts + 1] = segment.lead
+    parts[#parts + 1] = M.text(segment)
+  end
+  return table.concat(parts)
+end
+
+-- Messages -------------------------------------------------------------------------------------------------------------
+
+---@type table<string, fun(self: agent.Model, payload: agent.Payload, message: agent.Message)>
+local on = {}
+
+---@param kind "text"|"thinking"
+local function streamed(kind)
+  ---@param self agent.Model
+  ---@param payload agent.Payload
+  ---@param message agent.Message
+  return function(self, payload, message)
+    local key = kind .. ":" .. place(message.origin)
+    local segment = self.open[key]
+    if payload.event_type == "start" or not segment then
+      segment = self:_begin(kind, message.origin)
+      self.open[key] = segment
+    end
+    if payload.event_type == "delta" then
+      self:_grow(segment, payload[kind] or "")
+    end
+  end
+end
+on.partial_text = streamed("text")
+on.partial_thinking = streamed("thinking")
+
+---@param kind "text"|"thinking"
+local function complete(kind)
+  ---@param self agent.Model
+  ---@param payload agent.Payload
+  ---@param message agent.Message
+  return function(self, payload, message)
+    local key = kind .. ":" .. place(message.origin)
+    local segment = self.open[key]
+    if not segment then
+      segment = self:_begin(kind, message.origin)
+      self:_grow(segment, payload[kind] or "")
+    end
+    self.open[key] = nil
+    self:_close(segment, payload.stop_reason)
+  end
+end
+on.thinking = complete("thinking")
+local complete_text = complete("text")
+
+function on.text(self, payload, message)
+  if payload.role == "assistant" then
+    return complete_text(self, payload, message)
+  end
+  local kind, head, text = compose.user(payload)
+  local segment = self:_begin(kind, message.origin, { head = head, sender = payload.sender })
+  if kind == "block" then
+    self:_grow(segment, compose.FENCE .. " " .. compose.line(head))
+    self:_grow(segment, text ~= "" and "\n" .. compose.guarded(text) or "")
+  else
+    self:_grow(segment, text)
+  end
+  self:_close(segment)
+end
+
+function on.image_url(self, payload, message)
+  local segment = self:_begin("user", message.origin)
+  self:_grow(segment, compose.media(payload))
+  self:_close(segment)
+end
+on.inline_data = on.image_url
+
+---@param self agent.Model
+---@param payload agent.Payload
+---@param message agent.Message
+---@return agent.Segment
+local function call_of(self, payload, message)
+  local key = place(message.origin) .. ":" .. (payload.tool_call_id or "")
+  local segment = self.calls[key]
+  if not segment then
+    local name = compose.line(payload.name or "tool", 60)
+    segment = self:_begin("tool", message.origin, {
+      head = name,
+      tool = { id = payload.tool_call_id, name = name, arguments = "", state = "writing", began = message.timestamp },
+    })
+    self.calls[key] = segment
+    self:_grow(segment, compose.FENCE .. " " .. name)
+  end
+  return segment
+end
+
+function on.partial_tool_call(self, payload, message)
+  local segment = call_of(self, payload, message)
+  if payload.event_type == "delta" then
+    segment.tool.written = (segment.tool.written or 0) + #(payload.arguments or "")
+    self:_tell("mark", segment)
+  end
+end
+
+function on.tool_call(self, payload, message)
+  local segment = call_of(self, payload, message)
+  local summary = compose.summary(payload.arguments or "")
+  segment.tool.arguments = payload.arguments or ""
+  segment.tool.state = payload.stop_reason and "aborted" or "running"
+  if summary ~= "" and segment.open then
+    segment.head = segment.head .. " " .. summary
+    self:_grow(segment, " " .. summary)
+  end
+  local plan = compose.plan(segment.tool.name, segment.tool.arguments)
+  if plan and segment.open then
+    segment.tool.plan = plan
+    self:_grow(segment, "\n" .. compose.guarded(plan))
+  end
+  if payload.stop_reason then
+    return self:_close(segment, payload.stop_reason)
+  end
+  self:_tell("mark", segment)
+end
+
+---@param self agent.Model
+---@param segment agent.Segment
+---@param text string
+local function add_output(self, segment, text)
+  if text == "" or not segment.open then
+    return
+  end
+  local first = not segment.tool.has_output
+  segment.tool.has_output = true
+  self:_grow(segment, compose.guarded((first and "\n" or "") .. text))
+end
+
+function on.partial_tool_call_output(self, payload, message)
+  local segment = call_of(self, payload, message)
+  if payload.event_type == "delta" then
+    add_output(self, segment, payload.output or "")
+  end
+end
+
+function on.tool_call_output(self, payload, message)
+  local segment = call_of(self, payload, message)
+  local output = payload.output or ""
+  if not segment.tool.has_output and output ~= NO_OUTPUT then
+    add_output(self, segment, output)
+  end
+  segment.tool.ended = message.timestamp
+  if segment.tool.state ~= "denied" then
+    segment.tool.state = payload.stop_reason == "aborted" and "aborted" or payload.stop_reason and "failed" or "done"
+  end
+  self:_close(segment, payload.stop_reason)
+end
+
+function on.approval_decision(self, payload, message)
+  local segment = self.calls[place(message.origin) .. ":" .. payload.tool_call_id]
+  if segment and segment.tool then
+    segment.tool.state = payload.decision == "allow" and "running" or "denied"
+    self:_tell("mark", segment)
+  end
+end
+
+function on.request_begin(self)
+  self.retry = nil
+end
+
+function on.token_usage(self, payload, message)
+  if not message.origin then
+    self.usage = payload
+  end
+end
+
+--- Takes the next message. Nothing that a message lacks or has too much of is an error.
+---@param message agent.Message
+---@param run_id? string
+function Model:apply(message, run_id)
+  local payload = message.payload
+  self._run_id = run_id
+  local take = on[payload.type]
+  if take then
+    return take(self, payload, message)
+  end
+  if payload.type == "request_end" then
+    self.retry = payload.retry_in_ms and not message.origin and payload or nil
+  elseif payload.type == "session_update" and payload.title then
+    self.title = payload.title
+  end
+  local line = message.type == "event_msg" and notices.line(payload)
+  if line then
+    self:notice(line, message.origin)
+  end
+end
+
+--- Adds a line that the server has not said.
+---@param line string
+---@param origin? string[]
+function Model:notice(line, origin)
+  local segment = self:_begin("notice", origin)
+  self:_grow(segment, "> " .. compose.line(line, 600))
+  self:_close(segment)
+end
+
+--- Closes what a dead server has left open.
+---@param status string
+function Model:settle(status)
+  for _, segment in ipairs(self.segments) do
+    if segment.open then
+      if segment.tool then
+        segment.tool.state = "aborted"
+      end
+      self:_close(segment, status)
+    end
+  end
+  self.open, self.retry = {}, nil
+end
+
+return M

@@ -1,0 +1,404 @@
+--- The window in which prompts are written. Enter sends; while a task runs it is a word to that task.
+local M = {}
+
+local chat = require("agent_lsp.chat")
+local drafts = require("agent_lsp.prompt.draft")
+local events = require("agent_lsp.events")
+local keys = require("agent_lsp.chat.keys")
+local log = require("agent_lsp.log")
+local mentions = require("agent_lsp.prompt.mentions")
+local sessions = require("agent_lsp.session")
+local window = require("agent_lsp.chat.window")
+
+local api = vim.api
+local PREFIX = "agent://prompt/"
+local SAVE_MS = 300
+
+---@type table<string, integer> buffer by session id
+local buffers = {}
+---@type table<string, agent.InputPart[]> what goes with the next prompt, by session id
+local attachments = {}
+---@type table<string, integer> place in the history, counted from its end, by session id
+local places = {}
+---@type table<string, uv.uv_timer_t>
+local timers = {}
+
+---@param buf integer
+---@return string
+local function text_of(buf)
+  return table.concat(api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
+end
+
+---@param buf integer
+---@param text string
+local function put(buf, text)
+  local lines = vim.split(text, "\n", { plain = true })
+  api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modified = false
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    api.nvim_win_set_cursor(win, { #lines, #lines[#lines] })
+  end
+end
+
+---@param id string
+local function keep(id)
+  local buf = buffers[id]
+  if buf and api.nvim_buf_is_loaded(buf) then
+    drafts.of(id).text = text_of(buf)
+    drafts.save(id)
+  end
+end
+
+---@param id string
+local function keep_soon(id)
+  local timer = timers[id] or assert(vim.uv.new_timer())
+  timers[id] = timer
+  timer:start(
+    SAVE_MS,
+    0,
+    vim.schedule_wrap(function()
+      keep(id)
+    end)
+  )
+end
+
+-- Sending --------------------------------------------------------------------------------------------------------------
+
+--- Gives a text back that was not taken: into the prompt if that is empty. It is in the history in any case.
+---@param id string
+---@param text string
+local function give_back(id, text)
+  local draft, buf = drafts.of(id), buffers[id]
+  if buf and api.nvim_buf_is_loaded(buf) then
+    if text_of(buf) == "" then
+      put(buf, text)
+    end
+    keep(id)
+  elseif draft.text == "" then
+    draft.text = text
+    drafts.save(id)
+  end
+end
+
+---@param session agent.Session
+---@param text string
+---@param err agent.Error
+local function refused(session, text, err)
+  give_back(session.id, text)
+  chat.note(session.id, err.message)
+  if (err.data or {}).kind ~= "server_gone" then -- that one has been told already
+    log.tell(err.message, vim.log.levels.ERROR)
+  end
+end
+
+---@param session agent.Session
+---@param text string
+---@param input agent.Input
+local function run(session, text, input)
+  session:run(input, function(err)
+    if err then
+      refused(session, text, err)
+    end
+  end)
+end
+
+--- Sends a text: starts a task, or says a word to the one that runs.
+---@param session agent.Session
+---@param text string
+---@param attached? agent.InputPart[]
+function M.send(session, text, attached)
+  drafts.remember(session.id, text)
+  sessions.resume(session.id, function(err, ready)
+    if err or not ready then
+      return refused(session, text, err or { code = 0, message = "there is no such session any more" })
+    end
+    local input, problems = mentions.input(text, mentions.root(ready), attached)
+    for _, problem in ipairs(problems) do
+      chat.note(ready.id, problem)
+    end
+    if not ready:is_busy() then
+      return run(ready, text, input)
+    end
+    ready:steer(input, function(problem, steer)
+      if problem then
+        refused(ready, text, problem)
+      elseif not steer then -- it ended in the meantime
+        run(ready, text, input)
+      end
+    end)
+  end)
+end
+
+---@param text string
+---@return boolean done whether it was a command of the prompt's own
+local function carried_out(text)
+  local name, arguments = text:match("^/(%l+)%s*(.-)%s*$")
+  local command = name and require("agent_lsp.commands").in_prompt[name]
+  if command then
+    command(arguments)
+  end
+  return command ~= nil
+end
+
+--- Sends what is in the prompt of a session.
+---@param id string
+local function submit(id)
+  local session, buf = sessions.get(id), buffers[id]
+  local text = vim.trim(text_of(buf))
+  local attached = attachments[id]
+  if not session or (text == "" and not attached) then
+    return
+  end
+  attachments[id], places[id] = nil, nil
+  put(buf, "")
+  keep(id)
+  if not carried_out(text) then
+    M.send(session, text, attached)
+  end
+  M.refresh(session)
+end
+
+-- History and steers ---------------------------------------------------------------------------------------------------
+
+---@param id string
+---@param step 1|-1 -1: earlier
+local function walk(id, step)
+  local draft = drafts.of(id)
+  local place = (places[id] or 0) - step
+  if place < 0 or place > #draft.history then
+    return
+  end
+  if (places[id] or 0) == 0 then
+    draft.parked = text_of(buffers[id])
+  end
+  places[id] = place
+  put(buffers[id], place == 0 and draft.parked or draft.history[#draft.history - place + 1])
+end
+
+---@param id string
+local function take_back(id)
+  local session = sessions.get(id)
+  if session and text_of(buffers[id]) == "" then
+    session:unsteer(function(_, steer)
+      if steer then
+        give_back(id, steer.text)
+      end
+    end)
+  else
+    api.nvim_feedkeys(api.nvim_replace_termcodes("<C-u>", true, false, true), "n", false)
+  end
+end
+
+-- The buffer -----------------------------------------------------------------------------------------------------------
+
+local STEER_SIGNS = { sending = "…", pending = "⏳", delivered = "✓", withdrawn = "✗" }
+
+--- Shows in the prompt's bar what waits: words to the running task, attachments.
+---@param session agent.Session
+function M.refresh(session)
+  local buf = buffers[session.id]
+  if not buf or not api.nvim_buf_is_valid(buf) then
+    return
+  end
+  local parts = { session:is_busy() and "%#AgentRunning#● " .. session.state.state .. "%*" or "%#AgentMuted#○%*" }
+  for _, steer in ipairs(session.steers) do
+    local words = require("agent_lsp.chat.compose").line(steer.text, 30):gsub("%%", "%%%%")
+    parts[#parts + 1] = ("%s %s: %s"):format(STEER_SIGNS[steer.state], steer.state, words)
+  end
+  local attached = attachments[session.id]
+  if attached then
+    local names = require("agent_lsp.protocol").input_text(attached):gsub("%s+", " "):gsub("%%", "%%%%")
+    parts[#parts + 1] = "+ " .. require("agent_lsp.chat.compose").line(names, 60)
+  end
+  local bar = " " .. table.concat(parts, "  ")
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    if vim.wo[win].winbar ~= bar then
+      api.nvim_set_option_value("winbar", bar, { scope = "local", win = win })
+    end
+  end
+end
+
+---@param buf integer
+---@param id string
+local function set_keys(buf, id)
+  local send = {
+    lhs = "<CR>",
+    modes = { "n", "i" },
+    desc = "send; to the running task if there is one",
+    run = function()
+      if vim.fn.pumvisible() == 1 and vim.fn.complete_info({ "selected" }).selected >= 0 then
+        api.nvim_feedkeys(api.nvim_replace_termcodes("<C-y>", true, false, true), "n", false)
+        return
+      end
+      submit(id)
+    end,
+  }
+  local function newline()
+    api.nvim_feedkeys(api.nvim_replace_termcodes("<CR>", true, false, true), "n", false)
+  end
+  local all
+  all = {
+    send,
+    { lhs = "<S-CR>", modes = { "i" }, desc = "a new line", run = newline },
+    { lhs = "<C-j>", modes = { "i" }, desc = "a new line", run = newline },
+    {
+      lhs = "<C-p>",
+      modes = { "n", "i" },
+      desc = "the prompt before",
+      run = function()
+        if vim.fn.pumvisible() == 1 then
+          return api.nvim_feedkeys(api.nvim_replace_termcodes("<C-p>", true, false, true), "n", false)
+        end
+        walk(id, -1)
+      end,
+    },
+    {
+      lhs = "<C-n>",
+      modes = { "n", "i" },
+      desc = "the prompt after",
+      run = function()
+        if vim.fn.pumvisible() == 1 then
+          return api.nvim_feedkeys(api.nvim_replace_termcodes("<C-n>", true, false, true), "n", false)
+        end
+        walk(id, 1)
+      end,
+    },
+    {
+      lhs = "<C-u>",
+      modes = { "n", "i" },
+      desc = "in an empty prompt: take back the word that was not delivered yet",
+      run = function()
+        take_back(id)
+      end,
+    },
+    {
+      lhs = "<C-c>",
+      modes = { "n" },
+      desc = "stop what runs",
+      run = function()
+        require("agent_lsp.commands").commands.AgentAbort({ args = "" })
+      end,
+    },
+    {
+      lhs = "q",
+      modes = { "n" },
+      desc = "close the chat's windows; the draft stays",
+      run = function()
+        local session = sessions.get(id)
+        if session then
+          M.close(session)
+        end
+      end,
+    },
+    {
+      lhs = "g?",
+      modes = { "n" },
+      desc = "these keys",
+      run = function()
+        keys.help(all)
+      end,
+    },
+  }
+  keys.apply(buf, all)
+end
+
+---@param buf integer
+---@param id string
+local function prepare(buf, id)
+  for name, value in pairs({ buftype = "nofile", bufhidden = "hide", buflisted = false, swapfile = false }) do
+    api.nvim_set_option_value(name, value, { buf = buf })
+  end
+  vim.b[buf].agent_session = id
+  buffers[id] = buf
+  put(buf, drafts.of(id).text)
+  if vim.bo[buf].filetype ~= "agent_prompt" then
+    vim.bo[buf].filetype = "agent_prompt"
+    set_keys(buf, id)
+    api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
+      buffer = buf,
+      callback = function()
+        keep_soon(id)
+      end,
+    })
+    api.nvim_create_autocmd({ "BufWinLeave", "BufUnload", "InsertLeave" }, {
+      buffer = buf,
+      callback = function()
+        keep(id)
+      end,
+    })
+    require("agent_lsp.prompt.completion").attach(buf)
+  end
+end
+
+---@param session agent.Session
+---@return integer
+local function buffer(session)
+  local known = buffers[session.id]
+  if known and api.nvim_buf_is_loaded(known) then
+    return known
+  end
+  local buf = vim.fn.bufadd(PREFIX .. session.id)
+  local ignored = vim.o.eventignore
+  vim.o.eventignore = "BufReadCmd"
+  vim.fn.bufload(buf)
+  vim.o.eventignore = ignored
+  prepare(buf, session.id)
+  return buf
+end
+
+--- `BufReadCmd`: `:edit` in a prompt, or a restored session.
+---@param buf integer
+---@param id string
+function M.read(buf, id)
+  prepare(buf, id)
+end
+
+--- Opens chat and prompt of a session in this tabpage, with the cursor in the prompt unless `stay`.
+---@param session agent.Session
+---@param stay? boolean
+function M.open(session, stay)
+  sessions.select(session)
+  local chat_win = chat.open(session, true)
+  window.open_prompt(buffer(session), chat_win, stay)
+  M.refresh(session)
+end
+
+--- Closes both in this tabpage. Nothing is stopped.
+---@param session agent.Session
+function M.close(session)
+  local open = { buffers[session.id] }
+  local view = chat.view(session.id)
+  open[#open + 1] = view and view.buf
+  window.close(open)
+end
+
+--- Adds to what goes with the next prompt.
+---@param session agent.Session
+---@param part agent.InputPart
+function M.add(session, part)
+  attachments[session.id] = attachments[session.id] or {}
+  table.insert(attachments[session.id], part)
+  M.refresh(session)
+end
+
+--- Takes part.
+function M.attach()
+  require("agent_lsp.prompt.context").attach()
+  for _, name in ipairs({ "session", "state", "received", "run_end" }) do
+    events.on(name, function(data)
+      if name ~= "received" or #data.session.steers > 0 then
+        M.refresh(data.session)
+      end
+    end)
+  end
+  api.nvim_create_autocmd("VimLeavePre", {
+    group = api.nvim_create_augroup("agent_lsp_prompt", {}),
+    callback = function()
+      for id in pairs(buffers) do
+        keep(id)
+      end
+    end,
+  })
+end
+
+return M
