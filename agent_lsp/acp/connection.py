@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -17,6 +16,7 @@ from agent_lsp.acp import refusals
 from agent_lsp.acp.handshake import Greeted
 from agent_lsp.acp.outbox import Outbox
 from agent_lsp.errors import FramingError
+from agent_lsp.slotted import replace
 from agent_lsp.wire import jsonrpc
 from agent_lsp.wire.asking import Questions, encoded
 from agent_lsp.wire.dispatch import Dispatcher
@@ -185,7 +185,7 @@ class Connection:
                     _log.info("an answer to no open request: %.100r", response.id)
             case jsonrpc.Invalid(given) as invalid:
                 known = given is not None and self._dispatcher.is_open(given)
-                self.outbox.post((dataclasses.replace(invalid, id=None) if known else invalid).answer())
+                self.outbox.post((replace(invalid, id=None) if known else invalid).answer())
 
     def _request(self, request: jsonrpc.Request, service: Service) -> None:
         call = self._dispatcher.admit(request)

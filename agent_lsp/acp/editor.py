@@ -13,11 +13,11 @@ plain UTF-8, and whatever lies outside of the session's folder.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from agent_lsp.acp.connection import Connection
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.editor import (
     Applied,
     Change,
@@ -54,7 +54,7 @@ class ClientBuffers:
         return
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Held:
     """The version of a snapshot that the client gave: `on_disk` is what the file held then."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from agent_lsp.errors import LimitExceeded, SessionNotFound, WorkspaceInvalid
 from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.sessions.open_session import Client, Opener, OpenSession, SessionSpec
+from agent_lsp.slotted import frozen
 from agent_lsp.trace.history import Page
 from agent_lsp.trace.paths import new_session_id
 from agent_lsp.trace.store import SessionPage, SessionStore
@@ -99,7 +99,7 @@ class Served:
         return Projection(self.tell, self.speech, self.opened.toolset, self.opened.workspace, live=live)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """Where a client wants to work, and with which servers of tools besides the configured ones."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from agent_lsp.acp.connection import Connection
 from agent_lsp.acp.hub import Hub
 from agent_lsp.acp.methods import Params, PromptParams
 from agent_lsp.errors import ModelUnsettled
+from agent_lsp.slotted import replace
 from agent_lsp.wire.service import Call, Method
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from agent_lsp.app.opener import App
@@ -16,6 +15,7 @@ from agent_lsp.server.handlers import service
 from agent_lsp.server.handshake import Configuration
 from agent_lsp.server.hub import Hub
 from agent_lsp.server.uris import path_of
+from agent_lsp.slotted import replace
 from agent_lsp.wire.service import Service
 
 _log = logging.getLogger(__name__)

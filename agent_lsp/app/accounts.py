@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 from agent_lsp.config.settings import Settings
@@ -12,6 +11,7 @@ from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.messages.events import TokenCounts
 from agent_lsp.sessions.budget import Budget, DaySpending
 from agent_lsp.sessions.open_session import Model
+from agent_lsp.slotted import replace
 from agent_lsp.usage.metered import Meter, MeteredLLM, MeteredSink, MeteredTrace
 from agent_lsp.usage.prices import PriceList
 from agent_lsp.usage.row import Subject

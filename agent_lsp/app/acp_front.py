@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from agent_lsp.acp.connection import Connection
@@ -13,6 +12,7 @@ from agent_lsp.acp.handlers import service
 from agent_lsp.acp.hub import Hub
 from agent_lsp.app.opener import App
 from agent_lsp.app.upkeep import forget_old
+from agent_lsp.slotted import replace
 from agent_lsp.wire.service import Service
 
 _log = logging.getLogger(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from agent_lsp.providers.lazy import LazyLLM
 from agent_lsp.sessions.model_source import ModelSource
 from agent_lsp.sessions.open_session import Model
 from agent_lsp.sessions.prompt import COMPACTION_PROMPT
+from agent_lsp.slotted import replace
 from agent_lsp.trace.paths import make_private
 
 _log = logging.getLogger(__name__)

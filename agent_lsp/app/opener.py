@@ -6,7 +6,6 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -47,6 +46,7 @@ from agent_lsp.sessions.open_session import (
 from agent_lsp.sessions.past import Past, read_committed, read_past, read_whole
 from agent_lsp.sessions.pictures import ScratchpadPictures
 from agent_lsp.sessions.plan_mode import SessionPlanMode
+from agent_lsp.slotted import replace
 from agent_lsp.tools.read_image import Describe
 from agent_lsp.tools.run_subagent import Errand, NoSubagents
 from agent_lsp.tools.toolset import Toolset

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_lsp.app.workshop import Crew, Equipment, Workshop
@@ -15,13 +14,14 @@ from agent_lsp.policy.visible import visible_line
 from agent_lsp.sessions.open_session import Client, Model, OpenSession
 from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.sessions.subagents import Begin, Subagents
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.read_image import Describe, useless
 
 _PURPOSE_CHARS = 120
 MakeGrants = Callable[[], Grants]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Order:
     """What is wanted: for which session, where, on which model, and what its profile says of the task.
 
@@ -36,7 +36,7 @@ class Order:
     describe: Describe | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outfit:
     """All of it. `client` is the front end's side as the session itself sees it."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_lsp.app.web import fetcher
@@ -18,6 +17,7 @@ from agent_lsp.sessions.open_session import Client
 from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.sessions.skills import FOLDER as SKILLS
 from agent_lsp.sessions.subagents import Subagents
+from agent_lsp.slotted import field, frozen
 from agent_lsp.tools.builtin import ToolContext, builtin_tools
 from agent_lsp.tools.disk import DiskEditor
 from agent_lsp.tools.mcp.link import import_sdk
@@ -33,7 +33,7 @@ from agent_lsp.tools.workspace import Workspace
 from agent_lsp.trace.paths import DataDir
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Crew:
     """Whoever a session works with, and what for. `hidden` are tools that are nothing for its model."""
 
@@ -44,7 +44,7 @@ class Crew:
     hidden: frozenset[str] = field(default_factory=frozenset[str])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Equipment:
     """What a session works with."""
 
@@ -55,7 +55,7 @@ class Equipment:
     files: SessionFiles
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Secrets:
     """All that must not be shown, as it is known whenever it is gone through: keys of providers may come later."""
 

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,12 @@ from agent_lsp.cli.client import Client, Json, ServerGone, UnknownMethod, conver
 from agent_lsp.cli.render import Renderer
 from agent_lsp.cli.shapes import Approval, Question, Result, Session, Stream
 from agent_lsp.cli.terminal import Reply, Screen, ask, ask_freely, interrupts
+from agent_lsp.slotted import field, frozen
 
 SERVER = (sys.executable, "-m", "agent_lsp")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answerer:
     """Replies to approvals in the person's place, and says so."""
 
@@ -30,7 +30,7 @@ class Answerer:
     remark: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Job:
     """What is to be done. `options` are the settings of this connection.
 

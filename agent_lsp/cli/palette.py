@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TextIO
+
+from agent_lsp.slotted import frozen
 
 _STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Palette:
     """Paints text, or leaves it as it is."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from agent_lsp.cli.titles import clipped
 from agent_lsp.policy.visible import visible_line
+from agent_lsp.slotted import frozen
 
 _GAP = "  "
 _LEAST = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """A column. `is_number`: its values stand at the right. `shrinks`: it is cut when the line is too short."""
 

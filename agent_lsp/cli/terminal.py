@@ -9,8 +9,9 @@ import sys
 import termios
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal, TextIO
+
+from agent_lsp.slotted import frozen
 
 Answer = Literal["allow", "session", "deny"]
 _ANSWERS: dict[str, Answer] = {
@@ -23,7 +24,7 @@ _ANSWERS: dict[str, Answer] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """What the person said to an approval; `feedback` goes to the model with a deny."""
 

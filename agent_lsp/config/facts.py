@@ -8,7 +8,6 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,12 +18,13 @@ from agent_lsp.config.problems import SECRET, InvalidSettings, hides
 from agent_lsp.config.sections import Section
 from agent_lsp.config.settings import Settings, validate
 from agent_lsp.config.spelling import dotted
+from agent_lsp.slotted import frozen
 
 PROGRAMS = ("git", "rg", "bwrap", "bash")
 PACKAGES = ("mcp", "tree_sitter", "genai_prices", "keyring")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InForce:
     """One setting: `value` is text for a person, never a credential; `source` is the layer that said it."""
 
@@ -33,7 +33,7 @@ class InForce:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Credential:
     """Whether a provider has a key, and where it would come from."""
 
@@ -42,7 +42,7 @@ class Credential:
     found: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts:
     """The state of one installation, as seen from one workspace. Paths are text; a missing program has no path.
 

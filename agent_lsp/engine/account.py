@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_lsp.engine.attempt import Attempt
 from agent_lsp.engine.hooks import RunStatus
 from agent_lsp.engine.ports import Outcome
 from agent_lsp.messages.events import Finish, TokenCounts
+from agent_lsp.slotted import field, frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GoalResult:
     """How a goal ended; `used` are tokens, those read from a cache aside."""
 
@@ -20,7 +20,7 @@ class GoalResult:
     used: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunResult:
     """How a run ended. `turns` and `usage` are this run's; `text` is that of the last committed turn, else attempt."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_lsp.engine.ports import Outcome
-from dataclasses import dataclass
+from agent_lsp.slotted import frozen
 
 LONGEST_RETRY_AFTER_MS = 60_000
 """A provider that asks for more than this ends the ladder: a person should not watch a countdown of minutes."""
@@ -11,7 +11,7 @@ LONGEST_RETRY_AFTER_MS = 60_000
 _REASONS = {"timeout": "reconnect failed", "malformed": "malformed response failed", "failed": "llm request failed"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ladder:
     """Waits in milliseconds: `min(base · 2^(n-1), cap)` before retry n, up to `max_retries` retries of one turn."""
 

@@ -7,13 +7,13 @@ a changed wording is a new format.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import Content, StopReason, Text, Thinking, ToolCall, ToolCallOutput
+from agent_lsp.slotted import field, mutable
 
 
-@dataclass(slots=True)
+@mutable
 class AttemptRecord:
     """One request that is open or ended badly: what it produced, and the outputs of its calls by id."""
 
@@ -22,7 +22,7 @@ class AttemptRecord:
     status: StopReason | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class Batch:
     """The calls of the last committed reply, in call order, and the outputs they have so far."""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agent_lsp.engine.attempt import Attempt
@@ -31,6 +30,7 @@ from agent_lsp.messages.events import (
     CompactionReason,
     TokenCounts,
 )
+from agent_lsp.slotted import field, frozen, replace
 
 Availability = Literal["ok", "unsupported", "empty", "just_compacted"]
 
@@ -39,7 +39,7 @@ _SHORTENED_CHARS = (4000, 1000, 200)
 """Longest tool output in a compaction request that was refused as too long: the first, second and third time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactionResult:
     """What a compaction came to; the tokens are those of all of its attempts."""
 

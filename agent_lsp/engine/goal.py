@@ -10,7 +10,6 @@ goal_round → [goal] + objective → a task → what does the file say?
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from agent_lsp.engine.account import GoalResult, RunResult
@@ -21,6 +20,7 @@ from agent_lsp.engine.runtime import Runtime
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import Text, UserContent
 from agent_lsp.messages.events import GoalFinished, GoalRound
+from agent_lsp.slotted import frozen, replace
 
 MOST_ROUNDS = 100
 """Rounds are a budget too: a goal that has used them up ends as `budget_limited`."""
@@ -39,7 +39,7 @@ what is not, and what should come next."""
 _Outcome = Literal["complete", "blocked", "budget_limited", "aborted"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Goal:
     """Makes a run pursue its input as an objective. `budget`: tokens, those read from a cache aside; None: no limit."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_lsp.engine.ports import LLM, Decision, Outcome, Part, ToolResult
 from agent_lsp.messages.content import Content, Fidelity, Text, ToolCall, ToolCallOutput, UserContent
 from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.messages.events import Event
+from agent_lsp.slotted import frozen
 
 if TYPE_CHECKING:
     from agent_lsp.engine.account import RunResult
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RunStatus = Literal["completed", "failed", "aborted", "timeout", "malformed", "auth", "max_turns"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stop:
     """Ends the task with this status; `text` is told as the run's answer. The batch is finished and paired first.
 
@@ -30,14 +30,14 @@ class Stop:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retry:
     """Goes on with the next attempt; `note` is added to its input."""
 
     note: Text | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Terms:
     """What a caller asks of one run's answer; a policy holds the run to it."""
 
@@ -45,7 +45,7 @@ class Terms:
     max_retries: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallEnd:
     """How a call came to its output: the call as it ran, the tool's result, the decision that let it run or not."""
 
@@ -54,7 +54,7 @@ class CallEnd:
     decision: Decision | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HistoryPlan:
     """A summary of the history that is due before a task's input: asked for by `prompt`, from `llm` if it is given.
 

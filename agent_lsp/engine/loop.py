@@ -29,7 +29,7 @@ from agent_lsp.engine.turn import Turn
 from agent_lsp.messages.content import Partial, UserContent
 from agent_lsp.messages.events import Abort, CompactionReason
 from agent_lsp.messages.partial import Segment
-from dataclasses import replace
+from agent_lsp.slotted import replace
 
 
 class Run:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from agent_lsp.slotted import frozen
 
 _LEAST_RESERVE_TOKENS = 2048
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EngineOptions:
     """Settings of the engine; times in milliseconds, sizes in tokens.
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from agent_lsp.messages.content import Content, Fidelity, StopReason, ToolCall
 from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import Event, Finish, TokenCounts, ToolSpec
+from agent_lsp.slotted import frozen
 
 ThinkingLevel = Literal["none", "low", "medium", "high", "xhigh", "max"]
 Permission = Literal["r", "rw"]
@@ -21,21 +21,21 @@ Permission = Literal["r", "rw"]
 # --- the language model -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextDelta:
     """A piece of the reply's text. Opens a text segment if none is open."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThinkingDelta:
     """A piece of the reply's reasoning. Opens a thinking segment if none is open, even if the piece is empty."""
 
     thinking: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallBegin:
     """A tool call begins. `key` tells the calls of one reply apart; `call_id` is the provider's ("" = none given)."""
 
@@ -44,7 +44,7 @@ class CallBegin:
     call_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallDelta:
     """A piece of the arguments of the call `key`."""
 
@@ -52,7 +52,7 @@ class CallDelta:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SegmentEnd:
     """The open segment ends here: a call (`key`), which is complete and may run now, or the text or thinking (None).
 
@@ -64,7 +64,7 @@ class SegmentEnd:
     fidelity: Fidelity | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """How a request ended; always the last part of a stream, exactly once.
 
@@ -86,7 +86,7 @@ class Outcome:
 Part = TextDelta | ThinkingDelta | CallBegin | CallDelta | SegmentEnd | Outcome
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@frozen(eq=False, weakref_slot=True)
 class Commit:
     """What one completed request added to the context: its input, then its reply.
 
@@ -97,7 +97,7 @@ class Commit:
     messages: tuple[Content, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """One request to a model: `history`, then `input`. The same values always give the same bytes.
 
@@ -128,7 +128,7 @@ class LLM(Protocol):
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolResult:
     """How a tool ended. Comes last from `execute`, exactly once.
 
@@ -185,7 +185,7 @@ class Environment(Protocol):
 # --- approval ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """What became of the question whether a call may run. `feedback` (of a deny) reaches the model below the denial;
     `failed`: nobody has decided, because the approver or the client behind it broke."""
@@ -222,7 +222,7 @@ class Approver(Protocol):
 SessionState = Literal["idle", "running", "compacting", "waiting_approval", "reconnecting", "auth_required"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateChange:
     """The state of a session, told on every change."""
 
@@ -286,7 +286,7 @@ class GoalFile(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ports:
     """All a session is plugged into. No approver: calls are denied. `aside` wraps the model for untraced requests."""
 

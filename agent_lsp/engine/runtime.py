@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import replace
 
 from agent_lsp.engine.approvals import Gate
 from agent_lsp.engine.hooks import Hooks
@@ -17,6 +16,7 @@ from agent_lsp.engine.scope import TaskScope
 from agent_lsp.messages.content import PARTIAL_TYPES, Content, Partial, PartialText, Text
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, envelope
 from agent_lsp.messages.events import Event, SessionUpdate, TokenCounts, TokenUsage, ToolListReady
+from agent_lsp.slotted import replace
 
 
 class Runtime:

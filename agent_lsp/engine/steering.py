@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import ImageUrl, Text, UserContent
+from agent_lsp.slotted import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Steering:
     """One entry: what was said, as it was given."""
 

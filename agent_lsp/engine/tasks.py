@@ -6,7 +6,6 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.compaction import Compaction, CompactionResult
@@ -19,12 +18,13 @@ from agent_lsp.engine.runtime import Runtime
 from agent_lsp.errors import SessionBusy
 from agent_lsp.messages.content import Partial, UserContent
 from agent_lsp.messages.events import CompactionMode, RunBegin
+from agent_lsp.slotted import frozen
 
 _log = logging.getLogger(__name__)
 _BUG = "the engine failed inside; the server's log has the details"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Ticket:
     """A run that was taken on: it runs, or waits its turn. `result` is never an exception.
 
@@ -40,7 +40,7 @@ class Ticket:
     terms: Terms | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class CompactionTicket:
     """A compaction by hand that is going on. `result` is never an exception."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from agent_lsp.engine.ports import LLM
 from agent_lsp.loop.contract import system_prompt
@@ -17,9 +16,10 @@ from agent_lsp.loop.variables import ReadArchive
 from agent_lsp.messages.content import PARTIAL_TYPES
 from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import Mode, ToolSpec
+from agent_lsp.slotted import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """What a loop session is plugged into. `read_archive`: the text of a file that an output was archived to."""
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 from agent_lsp.messages.content import Fidelity, ToolCall, ToolCallOutput
+from agent_lsp.slotted import frozen
 
 _OWN = "loop"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mark:
     """Of an output: the variable that it became, how many characters at its end are remarks, the file with all of it,
     whether it asks the person."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from agent_lsp.slotted import field, frozen
 
 FINAL_ANSWER = "final_answer"
 CANNOT_COMPLETE = "cannot_complete"
@@ -10,7 +10,7 @@ RESERVED = (FINAL_ANSWER, CANNOT_COMPLETE)
 """Tools that every planned model has, and that no other tool may be named after."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """A limit of N is reached by the Nth. Sizes in tokens, estimated where nobody counts them."""
 
@@ -24,7 +24,7 @@ class Limits:
     history_compression_model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preparation:
     """A child session that runs on `text` before each prompt and names values for it.
 
@@ -37,7 +37,7 @@ class Preparation:
     retries: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopOptions:
     """All of it. `max_output_chars`: what a model is shown of one tool's output."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -34,6 +33,7 @@ from agent_lsp.loop.reply import Reply
 from agent_lsp.loop.variables import UnknownVariable, settled_length
 from agent_lsp.messages.content import ToolCall
 from agent_lsp.messages.events import ToolSpec
+from agent_lsp.slotted import replace
 
 DECISION_TOOL = "decide"
 """The tool by which an adapter may have a provider hold the model to the schema of a decision."""

@@ -6,7 +6,6 @@ It decides by the records, which the stream has brought up to date just before, 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
@@ -28,6 +27,7 @@ from agent_lsp.messages import markers
 from agent_lsp.messages.content import Content, Fidelity, Text, ToolCall, ToolCallOutput, UserContent
 from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.messages.events import Event, LoopDecision, LoopStep, ToolSpec
+from agent_lsp.slotted import frozen, replace
 
 if TYPE_CHECKING:
     from agent_lsp.engine.account import RunResult
@@ -36,7 +36,7 @@ _NOTED = "Noted."
 _REJECTED = "The answer is not the one that is expected. Check what was asked for, and give another one."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Around:
     """What a policy needs of its session: its tools, the model for small requests and for summaries, and children.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, cast
 
@@ -11,6 +10,7 @@ from pydantic_core import from_json, to_json
 
 from agent_lsp.loop.options import FINAL_ANSWER
 from agent_lsp.messages.events import ToolSpec
+from agent_lsp.slotted import frozen
 
 _TOOL = ("tool", "toolname")
 _INPUT = ("input", "prompt", "args", "arguments", "parameters", "toolinput")
@@ -28,7 +28,7 @@ _NAME = re.compile(r"`?([\w.-]+)`?")
 _OBJECTS = JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Planned:
     """A call that was decided on; `preface` is prose that came before it."""
 
@@ -38,14 +38,14 @@ class Planned:
     preface: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """The answer that ends the prompt."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unreadable:
     """No decision, and why not."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from agent_lsp.loop.options import Limits
 from agent_lsp.loop.variables import ReadArchive, Variables
+from agent_lsp.slotted import as_dict, field, mutable
 
 SessionStatus = Literal["idle", "running", "active", "awaiting_input", "failed", "interrupted"]
 TurnStatus = Literal["running", "done", "failed", "awaiting_input", "interrupted"]
@@ -17,7 +17,7 @@ CallStatus = Literal["running", "ok", "error", "denied", "interrupted", "withdra
 Entry = dict[str, Any]
 
 
-@dataclass(slots=True)
+@mutable
 class CallRecord:
     """One call. `input` is what the model wrote, `result` the tool's own text; `late`: that came after an interrupt."""
 
@@ -39,7 +39,7 @@ class CallRecord:
         return told | {name: value for name, value in optional.items() if value is not None}
 
 
-@dataclass(slots=True)
+@mutable
 class Turn:
     """One prompt. `errors` are those since it began; `streak` is how often its last call has come out the same."""
 
@@ -107,7 +107,7 @@ class Records:
             "toolVarCounter": self.variables.counter,
             "failedTurns": [turn.told() for turn in self.failed_turns],
             "errorCount": self.error_count,
-            "options": {_camel(name): value for name, value in asdict(self.limits).items() if value is not None},
+            "options": {_camel(name): value for name, value in as_dict(self.limits).items() if value is not None},
             "systemPrompt": system_prompt,
             "baseSystemPrompt": base_system_prompt,
         }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
+
+from agent_lsp.slotted import frozen
 
 _REFERENCE = re.compile(r"\$\$([A-Za-z0-9_-]+-res-[0-9]+)")
 _UNFINISHED = re.compile(r"\$(\$[A-Za-z0-9_-]*)?\Z")
@@ -22,7 +23,7 @@ class UnknownVariable(Exception):
         self.name = name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """A tool's text; `archive` is the file that has all of it if it was cut."""
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
 from agent_lsp.engine.ports import Permission
 from agent_lsp.messages.content import ToolCall
+from agent_lsp.slotted import frozen
 
 AccessKind = Literal["read", "edit", "command", "other", "own", "ask"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """What one call would touch.
 
@@ -28,7 +28,7 @@ class Access:
     cwd: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EditPreview:
     """An edit as a unified diff (bounded by the tool)."""
 
@@ -37,7 +37,7 @@ class EditPreview:
     created: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandPreview:
     """A command in full and the folder it would run in."""
 
@@ -45,7 +45,7 @@ class CommandPreview:
     cwd: Path
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextPreview:
     """Anything else worth showing."""
 

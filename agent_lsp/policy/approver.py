@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agent_lsp.engine.ports import Asking, Decision, Permission
@@ -13,11 +12,12 @@ from agent_lsp.messages.content import ToolCall
 from agent_lsp.policy.access import Access, Preview, Proposals
 from agent_lsp.policy.guard import Guard, Verdict
 from agent_lsp.policy.rules import Offer, Scope
+from agent_lsp.slotted import frozen
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """What a person is asked. `reason` says why at all; `offers` are the rules that may be taken, narrowest first.
 
@@ -33,7 +33,7 @@ class Question:
     origin: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Remember:
     """The offer that a person takes, named by its scope and its opaque rule."""
 
@@ -41,7 +41,7 @@ class Remember:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What a person says. A `remember` that was not offered is ignored; `feedback` counts with a deny only.
 

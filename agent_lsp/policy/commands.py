@@ -6,7 +6,6 @@ import fnmatch
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +17,7 @@ from agent_lsp.policy.shell import Command, Script, Surroundings
 from agent_lsp.policy.simple_line import simple_words
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.policy.wrappers import program, unwrapped
+from agent_lsp.slotted import frozen
 
 # Nothing in these needs a parser to be read: no expansion, no substitution, no glob, no braces.
 _PLAIN: Final = re.compile(r"[\w\-./:=@%+,; \t\n&|<>#!'\"\\~]*\Z", re.ASCII)
@@ -51,7 +51,7 @@ _DEEPEST: Final = 12
 _MOST_SCRIPTS: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandPolicy:
     """Judges command lines.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -13,6 +12,7 @@ from agent_lsp.policy.modes import MODES
 from agent_lsp.policy.paths import PathRules, Place
 from agent_lsp.policy.rules import Coverage, Offer, coverages, offers
 from agent_lsp.policy.visible import visible_line
+from agent_lsp.slotted import frozen
 
 
 class CommandRules(Protocol):
@@ -31,7 +31,7 @@ class CommandRules(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """What is to become of a call.
 

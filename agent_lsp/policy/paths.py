@@ -13,17 +13,17 @@ import sys
 import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from agent_lsp.policy.globs import PathGlob
 from agent_lsp.policy.sensitive import GUARDED_ENDINGS, GUARDED_FILES, GUARDED_FOLDERS, SECRETS, SYSTEM_SECRETS
+from agent_lsp.slotted import frozen
 
 Standing = Literal["inside", "guarded", "outside", "forbidden"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Where a path leads (`path`, nothing left to resolve) and what that means.
 

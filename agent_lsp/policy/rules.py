@@ -12,7 +12,6 @@ import hashlib
 import json
 import secrets
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
@@ -20,6 +19,7 @@ from agent_lsp.messages.content import ToolCall
 from agent_lsp.messages.envelope import timestamp
 from agent_lsp.policy.private_file import locked, read_object, write_object
 from agent_lsp.policy.visible import visible_line
+from agent_lsp.slotted import as_dict, frozen
 
 RuleKind = Literal["call", "command", "tool"]
 Scope = Literal["session", "workspace"]
@@ -27,7 +27,7 @@ Scope = Literal["session", "workspace"]
 _LABEL_CHARS: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Coverage:
     """Something a call can be remembered as. `rule` is its fingerprint, `subject` says what it covers."""
 
@@ -36,7 +36,7 @@ class Coverage:
     subject: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offer:
     """A rule that a question offers to remember; `rule` is opaque and is sent back to take it."""
 
@@ -46,7 +46,7 @@ class Offer:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """A rule that was taken."""
 
@@ -154,7 +154,7 @@ class WorkspaceRules:
         return [rule for entry in entries if (rule := _rule_from(entry))]  # pyright: ignore[reportUnknownVariableType]
 
     def _write(self, rules: list[Rule]) -> None:
-        entries = [{key: value for key, value in asdict(rule).items() if key != "scope"} for rule in rules]
+        entries = [{key: value for key, value in as_dict(rule).items() if key != "scope"} for rule in rules]
         write_object(self._path, {"workspace": self._workspace, "rules": entries})
         self._read_at = None
 

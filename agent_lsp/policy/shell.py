@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
+
+from agent_lsp.slotted import field, frozen, mutable
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """A simple command as it would run: its words with quoting undone and what is known filled in.
 
@@ -24,7 +25,7 @@ class Command:
     heard: str | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class Script:
     """What a line comes to. `broken`: the grammar could not make sense of all of it."""
 
@@ -34,7 +35,7 @@ class Script:
     broken: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """What a line is read with: the home folder, the folder it starts in and the variables that are set."""
 

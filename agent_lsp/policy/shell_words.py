@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_lsp.policy import shell_text as text
 from agent_lsp.policy.shell import Command, Surroundings, Tree
 from agent_lsp.policy.shell_output import output
 from agent_lsp.policy.shell_text import MOST, UNKNOWN
+from agent_lsp.slotted import mutable
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -23,7 +23,7 @@ class TooDeep(Exception):
     """The line is nested deeper than anybody writes."""
 
 
-@dataclass(slots=True)
+@mutable
 class Scope:
     """What holds at one point of a line. `all_known`: nothing so far could have set variables in a way not followed."""
 

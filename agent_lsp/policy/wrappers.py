@@ -7,10 +7,10 @@ import binascii
 import posixpath
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
 from agent_lsp.policy.shell import Command
+from agent_lsp.slotted import frozen, replace
 
 Reread = Callable[[str, Command], list[Command]]
 """Reads a text as a script that the command would run, in its surroundings."""
@@ -18,7 +18,7 @@ Reread = Callable[[str, Command], list[Command]]
 _DEEPEST: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wrapper:
     """How a wrapper is called: its options that take a value, and how many operands come before the command."""
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from agent_lsp.config.builtin import KEY_VARIABLES, LOCAL_PORTS, REHEARSAL
+from agent_lsp.slotted import field, frozen, replace
 
 Providers = Mapping[str, Mapping[str, Any]]
 """The `providers` table of the configuration, merged, keys in snake_case."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Model:
     """What is known of a model; None is unknown."""
 
@@ -29,7 +29,7 @@ class Model:
     think_tags: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BuiltIn:
     """A provider that needs no configuration but a key; one without `key_env` needs none."""
 

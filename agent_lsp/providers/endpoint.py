@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -12,14 +11,17 @@ from agent_lsp.config.builtin import REHEARSAL
 from agent_lsp.errors import ModelUnavailable
 from agent_lsp.providers import catalog
 from agent_lsp.providers.catalog import BUILT_IN, KNOWN, BuiltIn, Providers
+from agent_lsp.slotted import field, frozen
 
 REQUEST_TIMEOUT_S = 120.0
 LOOPBACK_REQUEST_TIMEOUT_S = 600.0
 """A model on this machine is silent while it reads a long prompt."""
 CONTENT_TIMEOUT_S = 600.0
 
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Endpoint:
     """One model of one provider. Times in seconds; `repr` shows neither the key nor a header."""
 
@@ -28,7 +30,7 @@ class Endpoint:
     base_url: str
     model: str
     api_key: str | None = field(default=None, repr=False)
-    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    headers: Mapping[str, str] = field(default=_NO_HEADERS, repr=False)
     context_window: int | None = None
     max_output_tokens: int | None = None
     vision: bool = False

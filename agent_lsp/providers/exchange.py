@@ -15,7 +15,7 @@ from agent_lsp.providers.decoder import BodyDecoder
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.failure import Fault, TransportError, judge, judge_transport, one_line, read_answer
 from agent_lsp.providers.http import Answer, post
-from dataclasses import replace
+from agent_lsp.slotted import replace
 
 log = logging.getLogger(__name__)
 

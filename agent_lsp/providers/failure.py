@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from agent_lsp.engine.ports import Outcome
 from agent_lsp.providers.retry_after import retry_after_ms
-from dataclasses import dataclass, field
+from agent_lsp.slotted import field, frozen
 
 Reason = Literal["connect", "silent", "no_content", "broken", "protocol", "certificate", "proxy", "unusable"]
 
@@ -35,7 +35,7 @@ class TransportError(Exception):
         self.detail = detail
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """An error as a provider told it. `status` is None inside a stream; `codes` are codes and types in lower case."""
 

@@ -12,11 +12,12 @@ import ipaddress
 import socket
 import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin
 
 import httpx
+
+from agent_lsp.slotted import frozen
 
 MOST_BYTES = 2 * 1024 * 1024
 _MOST_REDIRECTS = 5
@@ -33,7 +34,7 @@ Resolve = Callable[[str, int], Coroutine[Any, Any, list[str]]]
 """The addresses of a host. Raises OSError."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetched:
     """What a server has answered; `is_cut`: the body goes on."""
 

@@ -12,7 +12,6 @@ import io
 import logging
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -22,13 +21,14 @@ from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, Tool
 from agent_lsp.providers.encoding import NOT_SHOWN, split_data_url
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.image_size import size_px
+from agent_lsp.slotted import frozen, replace
 
 _MIB = 1024 * 1024
 _SMALLEST_PX = 64
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """What an image may be: characters of its base64, pixels of its longer side, media types."""
 

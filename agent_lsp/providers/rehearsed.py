@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from agent_lsp.engine.ports import Request
@@ -14,6 +13,7 @@ from agent_lsp.messages.events import ToolSpec
 from agent_lsp.providers.failure import one_line
 from agent_lsp.providers.mending import SEARCH, TODO, mend, most_promising
 from agent_lsp.providers.shape import as_dict
+from agent_lsp.slotted import field, frozen, mutable
 
 INTRODUCTION = (
     "I am the rehearsal built into agent-lsp, not a language model: to talk to a real one, set a key such as"
@@ -31,7 +31,7 @@ _FILE = re.compile(r"(?<![\w/.-])((?:\.{0,2}/)?[\w-][\w./-]*\.[A-Za-z]\w*)")
 _TITLE_WORDS = 6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """A call to make."""
 
@@ -43,7 +43,7 @@ class Call:
         return json.dumps(self.arguments, ensure_ascii=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """What to answer."""
 
@@ -55,7 +55,7 @@ class Reply:
 Step = tuple[ToolCall, ToolCallOutput | None]
 
 
-@dataclass(slots=True)
+@mutable
 class Task:
     """What a person asked for last, and what was done about it since."""
 

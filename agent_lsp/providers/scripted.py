@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agent_lsp.engine.ports import (
@@ -27,9 +26,10 @@ from agent_lsp.engine.ports import (
 )
 from agent_lsp.messages.content import Fidelity, StopReason
 from agent_lsp.messages.events import Finish, TokenCounts
+from agent_lsp.slotted import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said:
     """A segment of text or thinking, streamed in pieces."""
 
@@ -37,7 +37,7 @@ class Said:
     fidelity: Fidelity | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Called:
     """A call; one that is not `whole` stays open to the end of its turn."""
 
@@ -48,14 +48,14 @@ class Called:
     fidelity: Fidelity | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gate:
     """The stream waits here until `event` is set."""
 
     event: asyncio.Event
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ending:
     """How a turn that completes is accounted for; None leaves what was set before."""
 
@@ -116,14 +116,14 @@ def gate(event: asyncio.Event) -> Gate:
     return Gate(event)
 
 
-@dataclass
 class Scripted:
     """Plays its turns in order; a request beyond the last one is answered `unscripted`."""
 
-    turns: list[Turn] = field(default_factory=list[Turn])
-    requests: list[Request] = field(default_factory=list[Request])
-    streaming: int = 0
-    """How many streams are open now."""
+    def __init__(self, turns: list[Turn] | None = None) -> None:
+        self.turns: list[Turn] = turns if turns is not None else []
+        self.requests: list[Request] = []
+        self.streaming = 0
+        """How many streams are open now."""
 
     def script(self, *turns: Turn) -> None:
         """Adds turns. One that is a function is made from its request when that comes."""

@@ -11,7 +11,6 @@ Whatever comes before the service is built waits in the decoder, in order.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -21,6 +20,7 @@ from pydantic_core import from_json
 from agent_lsp.errors import FramingError
 from agent_lsp.server.handshake import Greeted
 from agent_lsp.server.outbox import Outbox
+from agent_lsp.slotted import replace
 from agent_lsp.wire import jsonrpc
 from agent_lsp.wire.asking import Questions, encoded
 from agent_lsp.wire.dispatch import Dispatcher
@@ -204,7 +204,7 @@ class Connection:
                     _log.info("an answer to no open request: %.100r", response.id)
             case jsonrpc.Invalid(given) as invalid:
                 known = given is None or not self._dispatcher.is_open(given)
-                self.outbox.post((invalid if known else dataclasses.replace(invalid, id=None)).answer())
+                self.outbox.post((invalid if known else replace(invalid, id=None)).answer())
 
     def _request(self, request: jsonrpc.Request, service: Service) -> None:
         call = self._dispatcher.admit(request)

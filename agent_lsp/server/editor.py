@@ -13,7 +13,6 @@ Buffers come first: it is there that somebody types, and where an edit may well 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent_lsp.server.connection import Connection
@@ -24,6 +23,7 @@ from agent_lsp.server.documents.findings import ClientFindings
 from agent_lsp.server.documents.saving import Saving
 from agent_lsp.server.documents.store import Documents
 from agent_lsp.server.uris import uri_of
+from agent_lsp.slotted import frozen, replace
 from agent_lsp.tools.diagnostics import Finding, tell
 from agent_lsp.tools.difference import difference, refine
 from agent_lsp.tools.editor import (
@@ -74,14 +74,14 @@ class ClientEditor:
         return None if document is None or document.standing() == "behind" else document.text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Buffered:
     """The version of a snapshot that was taken of a document."""
 
     revision: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Planned:
     """One change: in a document (`step`, with how that stands) or on the disk (`change`)."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_lsp.engine.tasks import Ticket
@@ -19,12 +18,13 @@ from agent_lsp.server.plain_person import PlainPerson
 from agent_lsp.server.stream import StreamSink
 from agent_lsp.server.uris import uri_of
 from agent_lsp.sessions.open_session import Client, Opener, OpenSession, SessionSpec
+from agent_lsp.slotted import field, frozen
 from agent_lsp.trace.history import Page
 from agent_lsp.trace.paths import new_session_id
 from agent_lsp.trace.store import SessionStore, StoredSession
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Served:
     """An open session and this client's side of it. `given` holds inputs as they were sent, by run and steer id."""
 

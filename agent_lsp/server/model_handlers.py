@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from agent_lsp.errors import ModelUnsettled, SessionNotFound
@@ -13,6 +12,7 @@ from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub
 from agent_lsp.server.methods import ModelTestParams, NoParams, Params
 from agent_lsp.server.run_methods import RunParams
+from agent_lsp.slotted import replace
 from agent_lsp.wire.service import Call, Method
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from pydantic import Field
@@ -11,6 +10,7 @@ from pydantic import Field
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.server.methods import Params, Position, Range
 from agent_lsp.server.plain_capabilities import ANY_KIND, QUICK_FIX, REFACTOR, REWRITE
+from agent_lsp.slotted import frozen
 
 END_OF_LINE = 2**31 - 1
 """A column that no line has: it means the line's end, and is the largest number that LSP knows."""
@@ -41,7 +41,7 @@ class CodeActionParams(Params):
     context: ActionContext
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offer:
     """One thing to do: `prompt` is run on `range` of the document. `fixes` are the diagnostics it is for."""
 
@@ -110,7 +110,7 @@ def _fix(diagnostics: Sequence[Any]) -> Offer | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Problem:
     first_line: int
     last_line: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import replace
 from typing import Any
 
 from agent_lsp.messages.events import SessionUpdate
@@ -29,6 +28,7 @@ from agent_lsp.server.methods import (
 )
 from agent_lsp.server.uris import path_of
 from agent_lsp.sessions.open_session import SessionSpec
+from agent_lsp.slotted import replace
 from agent_lsp.wire.service import Call, Method
 
 

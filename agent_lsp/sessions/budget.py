@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_lsp.config import sections
@@ -14,6 +13,7 @@ from agent_lsp.errors import AgentError
 from agent_lsp.messages.content import Content
 from agent_lsp.messages.envelope import SessionMeta, timestamp
 from agent_lsp.messages.events import Event, SessionUpdate, TokenCounts, TokenUsage
+from agent_lsp.slotted import frozen
 
 if TYPE_CHECKING:
     from agent_lsp.engine.account import RunResult
@@ -25,7 +25,7 @@ Cost = Callable[[str, str, TokenCounts, str], float | None]
 """(provider, model, tokens, ISO timestamp) → US dollars, or None when the price is unknown."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Allowance:
     """What one run may use; 0: no such limit."""
 

@@ -6,8 +6,9 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from agent_lsp.slotted import field, frozen
 
 LARGEST_BYTES = 64 * 1024
 _MOST_ENTRIES = 200
@@ -15,7 +16,7 @@ _FIELD = re.compile(r"([\w-]+)[ \t]*:[ \t]*(.*)")
 _QUOTED = re.compile(r"""(["'])(.*)\1""")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     """A Markdown text with the fields of its front matter, names in lower case."""
 

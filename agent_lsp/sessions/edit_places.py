@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.difference import changed_lines, difference, locate
 from agent_lsp.tools.editor import TextEdit
 
 _MOST_PLACES = 100  # of one file in one call; what is more counts as one place
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A stretch of the text after the edit, and what stood there before."""
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
 from agent_lsp.sessions.edit_places import Place, Places
+from agent_lsp.slotted import field, frozen, mutable, replace
 from agent_lsp.tools.editor import Applied, Change, Editor, Outcome, Refused, Snapshot, Stale, TextEdit, new_text
 
 State = Literal["pending", "kept", "undone", "changed"]
@@ -27,7 +27,7 @@ _MOST_KEPT_CHARACTERS = 64 * 2**20
 _CHANGED = "the text has changed since"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edit:
     """How one edit stands. `start` and `end` are where it is in `text`, the present one (None: there is no file).
 
@@ -45,7 +45,7 @@ class Edit:
     reason: str | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class _Made:
     """What one call made of one file.
 
@@ -62,7 +62,7 @@ class _Made:
     places: list[_Record] = field(default_factory=list["_Record"])
 
 
-@dataclass(slots=True)
+@mutable
 class _Record:
     """One place of it."""
 

@@ -14,10 +14,10 @@ import stat
 import struct
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_lsp.policy.visible import visible_line
+from agent_lsp.slotted import frozen
 
 BUDGET_S = 0.05
 _LARGEST_INDEX_BYTES = 32 * 2**20
@@ -29,7 +29,7 @@ _ASSUME_VALID, _EXTENDED, _SKIPPED, _NAME_LENGTH = 0x8000, 0x4000, 0x4000, 0xFFF
 _FIXED = struct.Struct(">10I20sH")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repository:
     """A git repository at one moment. `changed`: tracked files that differ from what git knows; None: not known."""
 
@@ -37,7 +37,7 @@ class Repository:
     changed: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """Where a session works."""
 
@@ -46,7 +46,7 @@ class Surroundings:
     repository: Repository | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Tracked:
     """A file in the index."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_lsp.engine.ports import Sink, StateChange
 from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import Abort, TokenCounts, TokenUsage
 from agent_lsp.policy.approver import Answer, Person, Question
+from agent_lsp.slotted import replace
 
 
 def _nothing() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +17,14 @@ from agent_lsp.sessions.environment import surroundings
 from agent_lsp.sessions.prompt import PARTS, Facts, system_prompt
 from agent_lsp.sessions.prompt.skills import listing
 from agent_lsp.sessions.slash import SlashCommand, find_commands
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.shared import Shared
 
 PROJECT_FOLDER = ".agent-lsp"
 _OVERRIDES = "prompt"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sources:
     """Where the instructions of a session are: its paths, the user's folder, what its profile says."""
 

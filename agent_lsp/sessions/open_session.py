@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
@@ -26,6 +25,7 @@ from agent_lsp.sessions.budget import Budget
 from agent_lsp.sessions.files import SessionFiles
 from agent_lsp.sessions.model_source import ModelSource
 from agent_lsp.sessions.slash import Commands
+from agent_lsp.slotted import field, frozen, mutable
 from agent_lsp.tools.ask_user import Ask
 from agent_lsp.tools.diagnostics import Findings
 from agent_lsp.tools.editor import Editor
@@ -38,7 +38,7 @@ _QUIET_S = 0.3
 """How long after a run nothing may have happened before a title is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionSpec:
     """What a new session is asked to be; what is None comes from the settings. `model` is `provider/model`."""
 
@@ -59,7 +59,7 @@ class SessionSpec:
     preparation: Preparation | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Model:
     """The model of a session, with the way in which it is reached."""
 
@@ -84,7 +84,7 @@ class Buffers(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Client:
     """A front end's side of one session: where its stream goes, who decides on its calls, who answers its questions.
 
@@ -165,7 +165,7 @@ class Opener(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@mutable
 class OpenSession:
     """One open session. `title`, `approval_mode`, `model`, … are what holds now; `meta` is as it was created."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from agent_lsp.errors import InvalidParams, SessionNotFound
 from agent_lsp.messages.content import ToolCall, ToolCallOutput
@@ -19,6 +18,7 @@ from agent_lsp.messages.events import (
     SessionUpdate,
     TokenCounts,
 )
+from agent_lsp.slotted import frozen
 from agent_lsp.trace.paths import DataDir
 from agent_lsp.trace.reader import read_trace
 from agent_lsp.trace.store import SessionStore
@@ -26,7 +26,7 @@ from agent_lsp.trace.store import SessionStore
 Warn = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Past:
     """A session as its traces leave it: its present context, and what its earlier ones have used up.
 

@@ -7,11 +7,11 @@ The prompt holds their names and descriptions only. Those of the project count w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.sessions.documents import entries, read_document
+from agent_lsp.slotted import frozen
 
 FOLDER = "skills"
 FILE = "SKILL.md"
@@ -21,7 +21,7 @@ Stamp = tuple[tuple[str, int, int], ...]
 """What the files of skills looked like: path, time of change, size. Another stamp: they are to be read again."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skill:
     """One skill; `path` is its file."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from agent_lsp.messages.content import Text, UserContent
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.sessions.documents import entries, read_document
+from agent_lsp.slotted import frozen
 
 FOLDER = "commands"
 _NAME = re.compile(r"\w[\w.:-]*")
@@ -33,7 +33,7 @@ BUILT_IN: Final[Mapping[str, tuple[str, str]]] = {
 """Names that stand for a method: its name, and what it does. A front end that offers them calls the method."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SlashCommand:
     """One command. `hint` says what arguments it wants."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_lsp.messages import markers
 from agent_lsp.messages.partial import encodable
 from agent_lsp.sessions.edits import Edits
+from agent_lsp.slotted import field, mutable
 from agent_lsp.tools.diff import unified_diff
 from agent_lsp.tools.editor import Editor, Snapshot
 
@@ -29,7 +29,7 @@ _HEAD = (
 )
 
 
-@dataclass(slots=True)
+@mutable
 class _Known:
     """A file as the model saw it last (None: it is not there); `earlier` are changes of others before its own edits."""
 

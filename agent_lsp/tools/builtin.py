@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.apply_patch import ApplyPatch
 from agent_lsp.tools.ask_user import Ask, AskUser
 from agent_lsp.tools.background import InputCommand, KillCommand
@@ -32,7 +32,7 @@ def _nothing(_: Path) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolContext:
     """What the built-in tools of one session work with."""
 

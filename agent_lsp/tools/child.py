@@ -11,17 +11,17 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.descendants import Strays, group_exists, group_is_alive
 
 KILL_AFTER_S = 1.0
 _READ_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Launch:
     """What is started: a program with its arguments, in a folder, with an environment of its own."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
 from pydantic import Field
 
 from agent_lsp.policy.access import Access, Preview
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.arguments import Arguments, PathText
 from agent_lsp.tools.tool import End, Spec, failed
 from agent_lsp.tools.workspace import Workspace
@@ -18,7 +18,7 @@ Severity = Literal["error", "warning", "information", "hint"]
 _MOST_SHOWN = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """Something that is wrong in a file; line and column count from 1."""
 

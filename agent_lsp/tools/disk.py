@@ -8,9 +8,9 @@ import secrets
 import stat
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.editor import Applied, Change, Outcome, Refused, Snapshot, Stale, Unreadable, new_text
 from agent_lsp.tools.text_file import UTF8, Codec, decode
 
@@ -19,7 +19,7 @@ _INLINE_BYTES = 256 * 1024  # up to here reading costs less than a thread
 _CHANGES = threading.Lock()  # of all sessions: between the look at a file and its writing nobody else of us writes it
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _OnDisk:
     """The version of a snapshot: the file's bytes and how they were read."""
 
@@ -27,7 +27,7 @@ class _OnDisk:
     codec: Codec
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Write:
     """One file to be written: the path without links, its bytes now and then (None: not there)."""
 

@@ -6,12 +6,13 @@ File tools read and change files through nothing else, so that an open buffer is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from agent_lsp.slotted import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Snapshot:
     """The text of a file at one moment: its own line ends, no BOM.
 
@@ -25,7 +26,7 @@ class Snapshot:
     is_unsaved: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unreadable:
     """A path that is there and has no text; `reason` is a sentence with advice."""
 
@@ -34,7 +35,7 @@ class Unreadable:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextEdit:
     """Puts `text` in the place of the snapshot's characters from `start` to `end`."""
 
@@ -43,7 +44,7 @@ class TextEdit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """What becomes of one file. Edits are in order and do not overlap.
 
@@ -71,14 +72,14 @@ def new_text(change: Change) -> str | None:
     return "".join((*pieces, old[at:]))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Applied:
     """Everything was changed. `notes` are for the model (what was left unsaved, for one)."""
 
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stale:
     """A file has changed since it was read; nothing was done. `text` is the present one, None if the file is gone."""
 
@@ -86,7 +87,7 @@ class Stale:
     text: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refused:
     """Nothing was done, and why; `text` is the present one where knowing it helps."""
 
@@ -95,7 +96,7 @@ class Refused:
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unknown:
     """It cannot be told whether the edit was made; `text` is the present one, None if that cannot be told either."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from agent_lsp.slotted import frozen
 
 LARGEST_BYTES: Final = 20 * 2**20
 _KINDS: Final = (
@@ -21,7 +22,7 @@ _KINDS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImageFile:
     """An image as it is in its file."""
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.editor import TextEdit
 from agent_lsp.tools.nearest import nearest_place
 from agent_lsp.tools.text_file import line_end
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """The edits to make; `note` says what was not exact about it."""
 
@@ -28,7 +28,7 @@ class Match:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mismatch:
     """Nothing can be edited; `why` is for the model."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from agent_lsp.slotted import frozen
 
 _LARGEST_HTML_BYTES = 1024 * 1024
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
@@ -13,7 +14,7 @@ _UNSEEN = ("script", "style", "noscript", "template", "svg", "iframe", "object",
 _BLANK_LINES = re.compile(r"\n\s*\n\s*\n+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unreadable:
     """A body without a text; `why` is a sentence."""
 

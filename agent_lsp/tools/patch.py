@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Literal
+
+from agent_lsp.slotted import field, mutable
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _V4A = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)")
@@ -16,7 +17,7 @@ class PatchUnreadable(ValueError):
     """A text that is no patch; says where it stops being one."""
 
 
-@dataclass(slots=True)
+@mutable
 class Hunk:
     """Lines with their signs (blank, `-`, `+`).
 
@@ -37,7 +38,7 @@ class Hunk:
         return [text for sign, text in self.lines if sign != dropped]
 
 
-@dataclass(slots=True)
+@mutable
 class FilePatch:
     """What a patch does to one file. A deletion's hunks, if it has any, must be all that is in the file."""
 

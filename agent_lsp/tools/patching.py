@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.editor import TextEdit
 from agent_lsp.tools.patch import Hunk
 from agent_lsp.tools.text_file import line_end
@@ -15,7 +15,7 @@ class HunkUnfit(ValueError):
     """A hunk that fits nowhere; says which one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Line:
     start: int
     text: str

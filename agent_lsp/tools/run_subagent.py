@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
 from pydantic import Field, create_model
 
 from agent_lsp.engine.ports import ThinkingLevel
 from agent_lsp.policy.access import Access, Preview, TextPreview
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.arguments import Arguments
 from agent_lsp.tools.tool import End, Spec, failed
 
 _WAIT_MS = 60_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Errand:
     """What a subagent is asked for. What is None is as the parent has it; `profile` names a configured one."""
 
@@ -27,7 +27,7 @@ class Errand:
     with_context: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What a subagent's task came to. `status` is that of its run."""
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from agent_lsp.slotted import frozen
 
 _SOCKETS = ("/tmp", "/run", "/var/run", "/var/tmp")
 """Sockets of services lie there, through which a command could have others act for it; private and empty instead."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sandbox:
     """What commands may reach: all can be read but what is `hidden`, the `writable` folders can be written too.
 

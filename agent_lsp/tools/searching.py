@@ -6,11 +6,11 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.workspace import is_folder
 
@@ -21,7 +21,7 @@ _MOST_EVENTS = 16 * 2**20
 """Characters. Ripgrep tells every match of a line and the whole of it, so one minified file can make a gigabyte."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query:
     """What to look for: a pattern, lines of context, and after how many hits to stop."""
 
@@ -30,7 +30,7 @@ class Query:
     most: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """One line to show; `is_match` is false for context."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
 from typing import Literal
+
+from agent_lsp.slotted import frozen
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -19,7 +20,7 @@ _STATEFUL = ("iso2022", "utf_7", "hz")  # an edit could change the meaning of th
 _CONTROL = bytes(set(range(32)) - {7, 8, 9, 10, 12, 13, 27})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Codec:
     """How the text of one file is written: an encoding that gives back exactly the bytes it was read from."""
 

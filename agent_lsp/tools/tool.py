@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -15,6 +14,7 @@ from pydantic import BaseModel
 from agent_lsp.engine.ports import Permission
 from agent_lsp.messages.content import StopReason, ToolCall
 from agent_lsp.policy.access import Access, Preview
+from agent_lsp.slotted import frozen
 
 A = TypeVar("A", bound=BaseModel)
 
@@ -22,7 +22,7 @@ CURRENT_CALL: ContextVar[ToolCall | None] = ContextVar("current_call", default=N
 """The call that the running tool answers, for whatever it uses and must say who asked."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spec(Generic[A]):
     """A tool as the model is told of it, and what sets it apart from the others.
 
@@ -42,7 +42,7 @@ class Spec(Generic[A]):
     source: str = "builtin"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class End:
     """The last thing a tool yields, if it has more to say than text.
 

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import traceback
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from agent_lsp.messages.content import ToolCall
 from agent_lsp.messages.events import Event, ToolSpec
 from agent_lsp.policy.access import Access, CommandPreview, EditPreview, Preview, TextPreview
 from agent_lsp.policy.visible import visible, visible_line
+from agent_lsp.slotted import frozen, replace
 from agent_lsp.tools.arguments import parse, schema
 from agent_lsp.tools.mask import Mask
 from agent_lsp.tools.output import Output
@@ -30,7 +30,7 @@ _CLOSE_TOOLS_S = 1.0
 _TITLE_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolLimits:
     """Limits of every call: characters of output, seconds of running (≤ 0: no limit)."""
 
@@ -38,7 +38,7 @@ class ToolLimits:
     timeout_s: float = 120.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Bound:
     """A call that fits its tool."""
 

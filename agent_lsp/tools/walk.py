@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from agent_lsp.slotted import frozen
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 _NEVER = frozenset({".git", ".hg", ".svn"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """One thing in the tree; `relative` is its path from where the walk began, with `/`."""
 
@@ -26,7 +27,7 @@ class Entry:
     depth: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Ignoring:
     """The `.gitignore` of one folder, and those above it."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from typing import Protocol
 
 from pydantic import Field
 
 from agent_lsp.policy.access import Access, Preview, TextPreview
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.arguments import Arguments
 from agent_lsp.tools.page_text import Unreadable, page_text
 from agent_lsp.tools.tool import End, Spec, failed
@@ -17,7 +17,7 @@ from agent_lsp.tools.tool import End, Spec, failed
 _LARGEST_URL = 8_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """What a server has answered. `url` is where redirects have led; `is_cut`: the body goes on."""
 

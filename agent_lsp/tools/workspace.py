@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from agent_lsp.slotted import field, frozen
 
 _SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", ".venv", "__pycache__"})
 _MOST_NAMES = 5_000
 _MOST_FOLDERS = 500
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workspace:
     """`root` is absolute; `scratchpad` is the session's own folder, which may not exist yet.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
 from agent_lsp.engine.ports import Trace
 from agent_lsp.messages.envelope import Message
+from agent_lsp.slotted import frozen
 from agent_lsp.trace.cursor import seal, unseal
 from agent_lsp.trace.paths import TracePath
 from agent_lsp.trace.reader import parse, read_records
@@ -18,7 +18,7 @@ from agent_lsp.trace.reader import parse, read_records
 _CURSOR = re.compile(r"([0-9]{1,9})\.([0-9]{1,18})")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class Position:
     """A place between two lines of a trace: the file's index and the bytes before it in that file.
 
@@ -29,7 +29,7 @@ class Position:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unwritten:
     """A line that is still in memory, and where it will end once it is written."""
 
@@ -37,7 +37,7 @@ class Unwritten:
     line: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class End:
     """Where a trace ended at one moment: up to `written` it is in the files, then come the lines still in memory."""
 
@@ -45,7 +45,7 @@ class End:
     unwritten: tuple[Unwritten, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """Some messages of a history, and the cursor of what follows them (None: nothing, at the moment)."""
 

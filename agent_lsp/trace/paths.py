@@ -12,11 +12,11 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from agent_lsp.errors import SessionNotFound
+from agent_lsp.slotted import frozen
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
@@ -26,7 +26,7 @@ _FILE = re.compile(rf"({_ID.pattern})_([0-9]{{3,}})\.jsonl")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@frozen(order=True)
 class TracePath:
     """A trace file; `index` is 1 for the first of its session and grows with each context."""
 
@@ -53,7 +53,7 @@ def make_private(directory: Path) -> None:
     directory.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DataDir:
     """The data directory. Nothing is made on disk by asking for a path."""
 

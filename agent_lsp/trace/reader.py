@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from agent_lsp.messages.envelope import MESSAGE, Message, MetaMessage
+from agent_lsp.slotted import frozen
 
 _NAMED_LINES = 20
 """So many bad lines are named in a warning; a file with more has other troubles."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """A line of a trace. `message` is None when it holds none; `end` is the byte after it.
 

@@ -9,12 +9,12 @@ import contextlib
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from agent_lsp.errors import SessionNotFound
 from agent_lsp.messages.envelope import SessionMeta
+from agent_lsp.slotted import frozen, mutable
 from agent_lsp.trace.cursor import seal, unseal
 from agent_lsp.trace.file import lock_newest
 from agent_lsp.trace.history import Page, decode_cursor, page, traced
@@ -25,7 +25,7 @@ from agent_lsp.trace.summary import Scan, Totals, last_timestamp, scan
 _CURSOR = re.compile(r"([0-9TZ:.-]+) (session-[0-9a-f-]+)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredSession:
     """A session as it is on disk: as it was created, and what has become of it.
 
@@ -54,7 +54,7 @@ class StoredSession:
         return self.totals.settings.mode or self.meta.mode
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionPage:
     """Some sessions, the last written first, and the cursor of those that follow (None: there are no more)."""
 
@@ -62,7 +62,7 @@ class SessionPage:
     next_cursor: str | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class _Seen:
     """What was read of a session, kept for as long as its newest file has this state."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,6 +18,7 @@ from agent_lsp.messages.events import (
     TokenCounts,
     TokenUsage,
 )
+from agent_lsp.slotted import field, frozen, replace
 from agent_lsp.trace.paths import TracePath
 from agent_lsp.trace.reader import parse
 
@@ -29,7 +29,7 @@ _STAMP = re.compile(rb'\{\s*"timestamp"\s*:\s*"([0-9]{4}-[0-9:T.-]{9,40}Z)"')
 _TAIL_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Totals:
     """A session as its trace leaves it.
 
@@ -76,7 +76,7 @@ class Totals:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scan:
     """How far a session's files have been added up: up to `offset` of the file `index`, which has the inode `inode`.
 

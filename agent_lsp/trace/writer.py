@@ -6,11 +6,11 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_lsp.messages.envelope import SessionMeta, encode, envelope
+from agent_lsp.slotted import frozen
 from agent_lsp.trace.file import TraceFile, Write, create_trace_file, lock_newest, sync_all
 from agent_lsp.trace.history import End, Page, Position, SessionTrace, Unwritten, decode_cursor, page, traced
 from agent_lsp.trace.paths import DataDir, TracePath
@@ -22,7 +22,7 @@ _RUN_BEGIN = b'"type":"run_begin"'
 """Only the type of a payload looks like this: inside a JSON text the quotes are escaped."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _NewFile:
     """In the queue of lines: from here on they go to a new file, which starts with `head`."""
 

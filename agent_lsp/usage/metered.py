@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_lsp.engine.ports import (
@@ -39,6 +38,7 @@ from agent_lsp.messages.events import (
     TokenCounts,
     TokenUsage,
 )
+from agent_lsp.slotted import replace
 from agent_lsp.usage.row import CompactionFailure, Purpose, Recorder, Subject, UsageRow
 
 _TELLING = re.compile(

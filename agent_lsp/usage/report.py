@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Literal
 
 from agent_lsp.errors import InvalidParams
+from agent_lsp.slotted import frozen
 
 GroupBy = Literal["model", "day", "session"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageGroup:
     """Requests that belong together. `cost_usd` adds up what is known of the costs; None: nothing is.
 
@@ -28,7 +28,7 @@ class UsageGroup:
     unpriced: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageError:
     """A request that failed (`kind` is its status), or a compaction that did (`compaction_failed`)."""
 
@@ -39,7 +39,7 @@ class UsageError:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageReport:
     """Groups (days in order, others by what they used, the most first), their sum, and the latest errors in order."""
 
@@ -67,7 +67,7 @@ class UsageReport:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Period:
     """From a moment on, up to but without another one; both as the rows have them, and either may be open."""
 

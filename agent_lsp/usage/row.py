@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from agent_lsp.messages.content import StopReason
 from agent_lsp.messages.events import TokenCounts
+from agent_lsp.slotted import field, frozen
 
 Purpose = Literal["turn", "compaction", "title", "loop", "history"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subject:
     """On whose account a request was made: the session, and the model that was asked."""
 
@@ -23,7 +23,7 @@ class Subject:
     parent_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageRow:
     """One request, however it ended. `ts` is its end (ISO 8601, UTC); `tokens` are those of a completed one.
 
@@ -41,7 +41,7 @@ class UsageRow:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactionFailure:
     """A compaction that was given up, after the requests that it made (each has a row of its own)."""
 

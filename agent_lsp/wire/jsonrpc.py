@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 from agent_lsp.errors import FramingError
+from agent_lsp.slotted import field, frozen
 
 CODES: dict[str, int] = {
     "parse_error": -32700,
@@ -39,7 +39,7 @@ RequestId = str | int | float
 Loads = Callable[[bytes], Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """Somebody waits for an answer to `id`."""
 
@@ -48,7 +48,7 @@ class Request:
     params: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notification:
     """Never answered. `params` that are no object are left out: there is nobody to tell."""
 
@@ -56,7 +56,7 @@ class Notification:
     params: dict[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Response:
     """The peer's answer to a request of ours; `error` is None when it went well."""
 
@@ -65,7 +65,7 @@ class Response:
     error: dict[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Invalid:
     """No message: to be answered with this error, with a null id where the sender's is not known."""
 

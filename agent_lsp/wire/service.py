@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from agent_lsp.slotted import field, frozen
 from agent_lsp.wire.jsonrpc import RequestId
 
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
@@ -73,7 +73,7 @@ class Call:
             callback()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Method(Generic[ParamsT]):
     """How one request is served.
 
@@ -90,7 +90,7 @@ class Method(Generic[ParamsT]):
         return self.handler(self.params.model_validate(sent), call)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Observer(Generic[ParamsT]):
     """How one notification is taken. One whose params do not fit is logged and ignored."""
 
@@ -102,7 +102,7 @@ async def _nothing() -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Service:
     """What a connection serves.
 

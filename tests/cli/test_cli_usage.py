@@ -1,11 +1,11 @@
 import json
-from dataclasses import replace
 
 import pytest
 
 from agent_lsp.cli import main
 from agent_lsp.cli.usage import _bar
 from agent_lsp.messages.events import TokenCounts
+from agent_lsp.slotted import replace
 from agent_lsp.usage.row import Subject, UsageRow
 from agent_lsp.usage.store import UsageStore
 

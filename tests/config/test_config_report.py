@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tomllib
 
 import jsonschema
@@ -12,6 +11,7 @@ from agent_lsp.config.facts import gather
 from agent_lsp.config.layers import load
 from agent_lsp.config.report import report
 from agent_lsp.config.schema import json_schema
+from agent_lsp.slotted import replace
 
 PLANTED = {
     "token": "PLANTED",
@@ -95,7 +95,7 @@ def test_control_characters_are_made_visible(told):
 
 def test_the_report_is_a_pure_function_of_the_facts(tmp_path):
     facts = gather(load(environ={"HOME": str(tmp_path)}), workspace=None, trusted=False, environ={})
-    assert report(facts) == report(dataclasses.replace(facts))
+    assert report(facts) == report(replace(facts))
     assert report(facts).endswith("\n")
 
 

@@ -1,7 +1,6 @@
 """Where a provider can hold a reply to a schema, it is told to; where it does not want to, the request goes without."""
 
 import json
-from dataclasses import replace
 
 from agent_lsp.engine.ports import Request
 from agent_lsp.loop.contract import decision_schema
@@ -14,6 +13,7 @@ from agent_lsp.providers.failure import Fault
 from agent_lsp.providers.openai_chat import client as chat
 from agent_lsp.providers.openai_chat.dialect import Dialect
 from agent_lsp.providers.openai_chat.request import ChatEncoder
+from agent_lsp.slotted import replace
 
 SCHEMA = decision_schema(())
 ASKED = Request("s", (), (), (Text(role="user", text="go"),), response_schema=SCHEMA)

@@ -6,7 +6,6 @@ import gzip
 import json
 import logging
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
 import pytest_asyncio
@@ -17,6 +16,7 @@ from agent_lsp.messages.events import ToolSpec
 from agent_lsp.providers import exchange, switches
 from agent_lsp.providers.build import build
 from agent_lsp.providers.endpoint import Endpoint
+from agent_lsp.slotted import replace
 from tests.providers.wire_server import HANG, HEAD, chunk, event, plain, serving, stream
 
 REQUEST = Request("sys", (), (), (Text(role="user", text="go"),), thinking_level="high")

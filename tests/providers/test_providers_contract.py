@@ -3,7 +3,6 @@
 import asyncio
 import json
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
 import pytest_asyncio
@@ -14,6 +13,7 @@ from agent_lsp.messages.events import TokenCounts, ToolSpec
 from agent_lsp.providers import switches
 from agent_lsp.providers.build import build
 from agent_lsp.providers.endpoint import Endpoint
+from agent_lsp.slotted import replace
 from tests.providers.dialects import DIALECTS, bodies
 from tests.providers.replies import joined, messages, whole_calls
 from tests.providers.wire_server import HANG, HEAD, chunk, plain, serving, stream

@@ -1,11 +1,11 @@
 # ruff: noqa: E501 - one case, one line
 import json
-from dataclasses import replace
 
 import pytest
 
 from agent_lsp.engine.ports import Outcome
 from agent_lsp.providers.failure import TransportError, judge, judge_transport, one_line, read_answer, read_error
+from agent_lsp.slotted import replace
 
 NOW_S = 1_800_000_000.0
 

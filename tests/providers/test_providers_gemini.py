@@ -2,7 +2,6 @@
 """The generateContent dialect: what a stream says and the parts that it becomes, and a context as a request."""
 
 import json
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -18,6 +17,7 @@ from agent_lsp.providers.gemini.request import UNSIGNED, GeminiEncoder
 from agent_lsp.providers.gemini.schema import to_openapi
 from agent_lsp.providers.gemini.stream import GeminiReader
 from agent_lsp.providers.reply import REFUSED
+from agent_lsp.slotted import replace
 from tests.providers.replies import joined, messages, read, sse, whole_calls
 
 STOP = {"candidates": [{"finishReason": "STOP"}]}

@@ -2,7 +2,6 @@ import base64
 import io
 import struct
 import sys
-from dataclasses import replace
 
 import pytest
 
@@ -13,6 +12,7 @@ from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.image_size import size_px
 from agent_lsp.providers.images import FittedImages, Limits, Unfit, fit, limits_of
 from agent_lsp.providers.scripted import Scripted, text
+from agent_lsp.slotted import replace
 
 Image = pytest.importorskip("PIL.Image")
 PIXEL = "data:image/png;base64,AAAA"

@@ -1,6 +1,5 @@
 # ruff: noqa: E501
 import json
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -12,6 +11,7 @@ from agent_lsp.providers.anthropic.request import MessagesEncoder
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.openai_chat.dialect import Dialect, dialect_of
 from agent_lsp.providers.openai_chat.request import ChatEncoder
+from agent_lsp.slotted import replace
 
 PIXEL = "data:image/png;base64,AAAA"
 CLAUDE = Endpoint("claude", "anthropic", "https://h", "claude-sonnet-5", vision=True)

@@ -2,7 +2,6 @@
 """The Responses dialect: what a stream says and the parts that it becomes, and a context as a request."""
 
 import json
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -15,6 +14,7 @@ from agent_lsp.messages.events import TokenCounts, ToolSpec
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.openai_responses.request import ResponsesEncoder
 from agent_lsp.providers.openai_responses.stream import ResponsesReader
+from agent_lsp.slotted import replace
 from tests.providers.replies import joined, messages, read, sse, whole_calls
 
 USAGE = {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 5}

@@ -2,12 +2,12 @@ import logging
 import sqlite3
 import stat
 import threading
-from dataclasses import replace
 
 import pytest
 
 from agent_lsp.errors import InvalidParams, RequestRefused
 from agent_lsp.messages.events import TokenCounts
+from agent_lsp.slotted import replace
 from agent_lsp.usage import store as store_module
 from agent_lsp.usage.report import UsageGroup, period
 from agent_lsp.usage.row import CompactionFailure, Subject, UsageRow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import from_json
@@ -27,6 +26,7 @@ from agent_lsp.providers.encoding import (
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.shape import as_dict
 from agent_lsp.providers.thinking import Style, Wording, claude_style, wording
+from agent_lsp.slotted import frozen
 
 _MARK = b',"cache_control":{"type":"ephemeral"}'
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -34,7 +34,7 @@ _CLAUDE_MAX_TOKENS, _SAFE_MAX_TOKENS = 32_000, 8_192
 _SMALLEST_BUDGET_TOKENS = 1_024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Encoded:
     """Messages as JSON, joined by commas. `mark_at` is where a cache mark would go: in the user's last block."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic_core import from_json, to_json
@@ -12,6 +11,7 @@ from agent_lsp.messages.content import Fidelity
 from agent_lsp.messages.events import Finish, TokenCounts
 from agent_lsp.providers.reply import REFUSED, Call, Reply, arguments_are_whole
 from agent_lsp.providers.shape import as_count, as_dict, as_id, as_list, as_text
+from agent_lsp.slotted import field, mutable
 
 ADAPTER = "anthropic"
 """Whose fidelity it is."""
@@ -25,7 +25,7 @@ _FINISH: Mapping[str, Finish] = {
 }
 
 
-@dataclass(slots=True)
+@mutable
 class _Block:
     """A block of the reply as it was announced, and what has come of it."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import mimetypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,6 +19,7 @@ from agent_lsp.providers.gemini.schema import to_openapi
 from agent_lsp.providers.gemini.stream import ADAPTER
 from agent_lsp.providers.shape import as_dict, as_list, as_text
 from agent_lsp.providers.thinking import Style, Wording, gemini_style, wording
+from agent_lsp.slotted import frozen
 
 JSON_SCHEMA = "parametersJsonSchema"
 REPLY_JSON_SCHEMA, REPLY_SCHEMA = "responseJsonSchema", "responseSchema"
@@ -34,7 +34,7 @@ _NEWEST = re.compile(r"gemini-([3-9]|\d\d)")
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Made:
     """What the result of a call has to repeat: the tool's name, and the id if the provider gave one."""
 
@@ -42,7 +42,7 @@ class Made:
     call_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Encoded:
     """Contents as JSON, joined by commas, and the calls that are in them."""
 

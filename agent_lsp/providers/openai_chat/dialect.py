@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from agent_lsp.providers.catalog import BUILT_IN, LOCAL
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.thinking import Style, openai_style
+from agent_lsp.slotted import frozen, replace
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dialect:
     """One server's habits. The defaults are what nearly all of them understand."""
 

@@ -7,7 +7,6 @@ taken for what it adds to what is known already.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic_core import to_json
@@ -18,6 +17,7 @@ from agent_lsp.messages.events import Finish, TokenCounts
 from agent_lsp.providers.failure import judge, read_error
 from agent_lsp.providers.reply import Call, Reply, arguments_are_whole
 from agent_lsp.providers.shape import as_count, as_dict, as_id, as_list, as_text
+from agent_lsp.slotted import field, mutable
 
 ADAPTER = "openai_responses"
 """Whose fidelity it is."""
@@ -25,7 +25,7 @@ ADAPTER = "openai_responses"
 _CUT: Mapping[str, Finish] = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
-@dataclass(slots=True)
+@mutable
 class _Item:
     """An item of the output, and what has been told of it."""
 

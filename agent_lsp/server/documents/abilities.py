@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from agent_lsp.server.handshake import ClientInfo
+from agent_lsp.slotted import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Abilities:
     """`applies`: takes `workspace/applyEdit`, with versions (`versioned`) and with labels (`annotates`) or without."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +19,7 @@ from agent_lsp.server.connection import Connection
 from agent_lsp.server.documents.abilities import Abilities
 from agent_lsp.server.documents.document import Document
 from agent_lsp.server.documents.positions import Places
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.difference import applied
 from agent_lsp.tools.editor import Applied, Outcome, Refused, Stale, TextEdit, Unknown
 from agent_lsp.tools.tool import CURRENT_CALL
@@ -29,7 +29,7 @@ _PATIENCE_S = 2.0
 _LABEL_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """The edits of one document, whose text is `before` now. `path` is the file as the tool named it."""
 

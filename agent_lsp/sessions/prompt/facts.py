@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from agent_lsp.sessions.environment import Surroundings
 from agent_lsp.sessions.skills import Skill
+from agent_lsp.slotted import field, frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts:
     """All that the parts may tell of. `task` is what a profile says; `overrides` are texts in the place of parts."""
 

@@ -7,12 +7,12 @@ import importlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from agent_lsp.engine.scope import TaskScope
 from agent_lsp.policy.visible import visible_line
+from agent_lsp.slotted import frozen
 from agent_lsp.tools.mcp.remote import Failure, Peer, RemoteTool
 from agent_lsp.tools.processes import Commands
 
@@ -21,7 +21,7 @@ _WIRE, _STDIO = "agent_lsp.tools.mcp.wire", "agent_lsp.tools.mcp.stdio"
 _LONGEST_REASON = 400
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Greeting:
     """What a server had to say when it was connected."""
 
@@ -29,7 +29,7 @@ class Greeting:
     tools: tuple[RemoteTool, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reach:
     """How a server is reached: by starting `argv` among the `commands`, or at `url`. `root` is the session's folder."""
 

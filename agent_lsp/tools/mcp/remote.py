@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from agent_lsp.slotted import frozen
 
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteTool:
     """A tool as its server describes it. `schema` is the JSON Schema of its arguments."""
 
@@ -19,7 +20,7 @@ class RemoteTool:
     only_reads: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resource:
     """Something that a server lets be read."""
 
@@ -28,7 +29,7 @@ class Resource:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What a call or a resource came to; `images` are data URLs."""
 
@@ -38,7 +39,7 @@ class Answer:
     needs_input: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Failure:
     """Why something came to nothing, in one line. `is_lost`: the connection is of no use any more."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent_lsp.engine.ports import (
@@ -27,6 +26,7 @@ from agent_lsp.messages import markers
 from agent_lsp.messages.content import PARTIAL_TYPES, Text, ToolCall
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, envelope
 from agent_lsp.messages.events import CompactionBegin, Event, RequestBegin, TokenCounts, TokenUsage, ToolSpec
+from agent_lsp.slotted import frozen
 from agent_lsp.trace.view.recorded import Payload, Task
 from agent_lsp.trace.view.script import Script, result_of
 
@@ -38,7 +38,7 @@ _LOST = Text(role="user", text="…")
 _NOT_COMPARED = {"run_begin": ("run_id",), "token_usage": ("context_window", "compaction_at")}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """Where a task came out otherwise: the line, what it has (None: nothing), what came instead (None: nothing)."""
 
@@ -47,7 +47,7 @@ class Difference:
     replayed: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Before:
     """What there was before a task: the messages of its file, and what earlier files have used up."""
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent_lsp.errors import SessionBusy, SessionNotFound
+from agent_lsp.slotted import field, frozen, mutable
 from agent_lsp.trace.paths import DataDir, is_session_id
 from agent_lsp.trace.reader import read_meta
 from agent_lsp.trace.store import SessionStore
@@ -18,7 +18,7 @@ from agent_lsp.trace.store import SessionStore
 _DAY_S = 86400
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rules:
     """What may stay. A session goes as soon as one rule says so; None: no such rule."""
 
@@ -27,7 +27,7 @@ class Rules:
     max_bytes: int | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class Family:
     """A session with its subagents' sessions. `used_s` is when any of them was last written."""
 
@@ -36,7 +36,7 @@ class Family:
     size_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pruned:
     """What went, what could not because it is open or the disk refused, and the bytes that are free again."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from agent_lsp.engine.options import EngineOptions
 from agent_lsp.messages import markers
@@ -34,6 +33,7 @@ from agent_lsp.messages.events import (
     ToolListReady,
     ToolSpec,
 )
+from agent_lsp.slotted import frozen
 
 Payload = Content | Event
 
@@ -42,7 +42,7 @@ _MAX_TURNS = re.compile(r"\[reached max turns \(([0-9]+)\); stopping\]")
 _ENDLESS_RETRIES = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Task:
     """The records of a run or of a compaction by hand, each with its line. `is_last`: the file ends with it."""
 

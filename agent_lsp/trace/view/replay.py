@@ -7,7 +7,6 @@ the context that the records before it lead to, so that one difference does not 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from agent_lsp.messages.events import (
     ToolListReady,
     ToolSpec,
 )
+from agent_lsp.slotted import frozen
 from agent_lsp.trace.reader import read_records
 from agent_lsp.trace.view.player import Before, Difference, Player
 from agent_lsp.trace.view.recorded import Task
@@ -40,7 +40,7 @@ _DRIVEN = (GoalRound, LoopStep)
 """Records of tasks that a strategy above the engine drives."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replayed:
     """What came of a file: how many tasks and records came out as recorded, and where they did not.
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from agent_lsp.slotted import frozen
 
 _LONGEST_WAIT = 0.12
 """So much of the working time may a wait take up; what is longer is cut to that."""
@@ -17,7 +18,7 @@ _LABEL = 7.0
 """Percent of the axis that a label needs; none is put where the label of a cut would cover it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut:
     """Where the axis leaves out time: the middle of the place, in percent, and how long the wait was."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from agent_lsp.engine.attempt import is_object
 from agent_lsp.engine.call_ids import CallIds
@@ -34,6 +33,7 @@ from agent_lsp.messages.events import (
     RunBegin,
     TokenUsage,
 )
+from agent_lsp.slotted import field, mutable
 from agent_lsp.trace.view.recorded import GIVEN_UP, Payload, Task
 
 Placed = tuple[int, Sequence[Part]]
@@ -42,7 +42,7 @@ Placed = tuple[int, Sequence[Part]]
 _ASKED_TO_WAIT = re.compile(r"llm request error: the provider asks to wait ([0-9]+) s")
 
 
-@dataclass(slots=True)
+@mutable
 class Script:
     """What the model, the person and the tools say in a task, by its place or the call it belongs to."""
 

@@ -5,7 +5,6 @@ A span whose end is None was still open when the trace ended.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_lsp.messages.content import ImageUrl, InlineData, StopReason, Text, Thinking, ToolCall, ToolCallOutput
@@ -19,11 +18,12 @@ from agent_lsp.messages.events import (
     TokenCounts,
     ToolSpec,
 )
+from agent_lsp.slotted import field, mutable
 
 NoteKind = Literal["input", "steering", "harness", "summary", "remark", "abort", "setting", "event"]
 
 
-@dataclass(slots=True)
+@mutable
 class Piece:
     """A segment of a reply: from where the one before it ended (or the request began) to its own end."""
 
@@ -32,7 +32,7 @@ class Piece:
     content: Text | Thinking | InlineData
 
 
-@dataclass(slots=True)
+@mutable
 class CallSpan:
     """A tool call: written by the model until `asked_s`, decided on at `decided_s`, answered at `ended_s`."""
 
@@ -56,7 +56,7 @@ class CallSpan:
         return self.decided_s - self.asked_s if asked and self.decided_s is not None else 0.0
 
 
-@dataclass(slots=True)
+@mutable
 class RequestSpan:
     """One attempt at a request. `number` counts the turns of the trace, `attempt` within the turn; None: a summary.
 
@@ -83,7 +83,7 @@ class RequestSpan:
         return [one for one in self.reply if isinstance(one, CallSpan)]
 
 
-@dataclass(slots=True)
+@mutable
 class Note:
     """Something at one moment: what was said to the model, or what happened around it. `images` came with it."""
 
@@ -93,7 +93,7 @@ class Note:
     images: list[ImageUrl | InlineData] = field(default_factory=list["ImageUrl | InlineData"])
 
 
-@dataclass(slots=True)
+@mutable
 class CompactionSpan:
     """A compaction: the requests that it made, and what it said to the model."""
 
@@ -112,7 +112,7 @@ class CompactionSpan:
 Item = RequestSpan | CompactionSpan | Note
 
 
-@dataclass(slots=True)
+@mutable
 class RunSpan:
     """One run, or (`run_id` None) what happened between two. `status` is None while it has not ended."""
 
@@ -145,7 +145,7 @@ class RunSpan:
         return next((words.split("\n")[0] for words in told if words), "")
 
 
-@dataclass(slots=True)
+@mutable
 class Timeline:
     """All that a trace says. `bad_lines` (file name, line number) hold no message."""
 

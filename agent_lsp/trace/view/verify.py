@@ -6,7 +6,6 @@ An *error* is what no engine writes. A *note* is what a crash, or a process that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +29,7 @@ from agent_lsp.messages.events import (
     TokenCounts,
     TokenUsage,
 )
+from agent_lsp.slotted import field, frozen, mutable
 from agent_lsp.trace.reader import read_records
 
 _AFTER_ABORT = (RunBegin, CompactionBegin, SessionUpdate, ContextSeed, McpConnectBegin, McpConnectEnd)
@@ -38,7 +38,7 @@ _AFTER_ABORT = (RunBegin, CompactionBegin, SessionUpdate, ContextSeed, McpConnec
 Severity = Literal["error", "note"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """Something about one line of a file (0: about the whole)."""
 
@@ -47,7 +47,7 @@ class Finding:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """What was found in one file, and how much was looked at."""
 
@@ -76,7 +76,7 @@ def verify(path: Path) -> Verdict:
     return check.verdict(path)
 
 
-@dataclass(slots=True)
+@mutable
 class _Call:
     line: int
     is_cut: bool
@@ -84,7 +84,7 @@ class _Call:
     answered: bool = False
 
 
-@dataclass(slots=True)
+@mutable
 class _Check:
     """What was read so far, and what was wrong with it."""
 
