@@ -1,35 +1,35 @@
 // Bundles both programs of the extension: the host (Node, beside the editor) and the view (a browser page).
-import { build, context } from 'esbuild';
+import { build, context } from "esbuild";
 
-const production = process.argv.includes('--production');
-const watch = process.argv.includes('--watch');
+const production = process.argv.includes("--production");
+const watch = process.argv.includes("--watch");
 
 /** @type {import('esbuild').BuildOptions} */
 const common = {
   bundle: true,
-  outdir: 'dist',
+  outdir: "dist",
   minify: production,
-  sourcemap: production ? false : 'linked',
-  legalComments: 'none',
-  logLevel: 'info',
+  sourcemap: production ? false : "linked",
+  legalComments: "none",
+  logLevel: "info",
 };
 
 /** @type {import('esbuild').BuildOptions[]} */
 const programs = [
   {
     ...common,
-    entryPoints: { extension: 'src/host/extension.ts' },
-    platform: 'node',
-    format: 'cjs',
-    target: 'node20',
-    external: ['vscode'],
+    entryPoints: { extension: "src/host/extension.ts" },
+    platform: "node",
+    format: "cjs",
+    target: "node20",
+    external: ["vscode"],
   },
   {
     ...common,
-    entryPoints: { view: 'src/view/main.ts' },
-    platform: 'browser',
-    format: 'iife',
-    target: 'chrome120',
+    entryPoints: { view: "src/view/main.ts" },
+    platform: "browser",
+    format: "iife",
+    target: "chrome120",
   },
 ];
 

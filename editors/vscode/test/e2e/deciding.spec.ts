@@ -38,7 +38,11 @@ test("denied with a reason, a command does not run and the model is told why", a
   expect(existsSync(join(server.workspace, "never.txt"))).toBe(false);
 });
 
-test("a rule is chosen by its label, says what ran by it, and asks no second time", async ({ chat, model, picture }) => {
+test("a rule is chosen by its label, says what ran by it, and asks no second time", async ({
+  chat,
+  model,
+  picture,
+}) => {
   model.script(turn(command("printf one")), turn(command("printf two")), turn(say("Both ran.")));
   await chat.send("go");
   await expect(chat.approval).toBeVisible();
@@ -109,7 +113,9 @@ test("an answer within 300 ms of the approval's appearance is ignored", async ({
   await chat.frame.locator("body").evaluate((body) => {
     // Clicks at the first moment at which there is something to click on.
     const observer = new MutationObserver(() => {
-      const allow = [...body.querySelectorAll("[role=group][aria-label^='Approval needed'] button")].find((one) => one.textContent.trim() === "Allow");
+      const allow = [...body.querySelectorAll("[role=group][aria-label^='Approval needed'] button")].find(
+        (one) => one.textContent.trim() === "Allow",
+      );
       if (!allow) return;
       observer.disconnect();
       (allow as HTMLElement).click();
@@ -135,17 +141,31 @@ test("what is approved is what happens: the whole command, control characters vi
   const shown = await chat.approval.innerText();
   expect(shown).not.toContain("\u001b");
   expect(shown).not.toContain("\u202e");
-  const cut = await chat.approval.evaluate((card) => [...card.querySelectorAll("*")].some((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "hidden"));
+  const cut = await chat.approval.evaluate((card) =>
+    [...card.querySelectorAll("*")].some(
+      (one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "hidden",
+    ),
+  );
   expect(cut).toBe(false);
   await chat.decide("Deny");
   await chat.reaches("idle");
 });
 
-test("an edit shows its whole diff, in the real diff editor too, and is applied byte for byte", async ({ chat, model, server, bench, picture }) => {
-  const edit = { file_path: "src/colours.py", old_string: 'GREEN = "#0f0"', new_string: 'GREEN = "#0a0"  # darker\nGREY = "#888"' };
+test("an edit shows its whole diff, in the real diff editor too, and is applied byte for byte", async ({
+  chat,
+  model,
+  server,
+  bench,
+  picture,
+}) => {
+  const edit = {
+    file_path: "src/colours.py",
+    old_string: 'GREEN = "#0f0"',
+    new_string: 'GREEN = "#0a0"  # darker\nGREY = "#888"',
+  };
   model.script(turn(say("A better green."), use("edit_file", edit)), turn(say("Done.")));
   await chat.send("go");
-  await expect(chat.approval).toContainText("GREY = \"#888\"");
+  await expect(chat.approval).toContainText('GREY = "#888"');
   await picture("approval-edit");
 
   await chat.approval.getByRole("button", { name: "Open diff" }).click();
@@ -157,7 +177,9 @@ test("an edit shows its whole diff, in the real diff editor too, and is applied 
   await chat.decide("Allow");
 
   await chat.reaches("idle");
-  expect(readFileSync(join(server.workspace, "src/colours.py"), "utf8")).toBe('RED = "#f00"\nGREEN = "#0a0"  # darker\nGREY = "#888"\nBLUE = "#00f"\n');
+  expect(readFileSync(join(server.workspace, "src/colours.py"), "utf8")).toBe(
+    'RED = "#f00"\nGREEN = "#0a0"  # darker\nGREY = "#888"\nBLUE = "#00f"\n',
+  );
 });
 
 test("a text sent while an approval waits says so, and can deny and go along", async ({ chat, model, picture }) => {

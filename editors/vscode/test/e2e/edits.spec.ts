@@ -17,7 +17,12 @@ test.beforeEach(async ({ chat, server, bench }) => {
   await chat.approves("auto-edit");
 });
 
-test("an edit of a file that is not open opens no tab, moves no focus and is on the disk", async ({ chat, model, server, bench }) => {
+test("an edit of a file that is not open opens no tab, moves no focus and is on the disk", async ({
+  chat,
+  model,
+  server,
+  bench,
+}) => {
   model.script(turn(edit("three", "3")), turn(say("Done.")));
   await chat.composer.focus();
   await chat.run("go");
@@ -27,7 +32,14 @@ test("an edit of a file that is not open opens no tab, moves no focus and is on 
   await expect(chat.composer).toBeFocused();
 });
 
-test("an edit of a file with unsaved text keeps that text, is left unsaved, and is one undo step", async ({ chat, model, server, bench, page, picture }) => {
+test("an edit of a file with unsaved text keeps that text, is left unsaved, and is one undo step", async ({
+  chat,
+  model,
+  server,
+  bench,
+  page,
+  picture,
+}) => {
   await bench.openFile(PATH);
   await bench.editor.locator(".view-line").first().click();
   await page.keyboard.press("Control+Home");
@@ -44,7 +56,14 @@ test("an edit of a file with unsaved text keeps that text, is left unsaved, and 
   await expect.poll(() => bench.editorText()).toContain("typed by hand\none\ntwo\nthree");
 });
 
-test("undoing the first of two edits leaves the second and what was typed since", async ({ chat, model, server, bench, page, picture }) => {
+test("undoing the first of two edits leaves the second and what was typed since", async ({
+  chat,
+  model,
+  server,
+  bench,
+  page,
+  picture,
+}) => {
   model.script(turn(edit("two", "2\n2b")), turn(edit("eleven", "11")), turn(say("Both.")));
   await chat.run("go");
   await bench.openFile(PATH);
@@ -58,7 +77,9 @@ test("undoing the first of two edits leaves the second and what was typed since"
 
   await expect.poll(() => bench.editorText()).toContain("by hand\none\ntwo\nthree");
   await page.keyboard.press("Control+s");
-  await expect.poll(() => readFileSync(join(server.workspace, PATH), "utf8")).toBe(`by hand\n${NUMBERS.replace("eleven", "11")}`);
+  await expect
+    .poll(() => readFileSync(join(server.workspace, PATH), "utf8"))
+    .toBe(`by hand\n${NUMBERS.replace("eleven", "11")}`);
 });
 
 test("keeping an edit in its card takes its choices away, in the editor too", async ({ chat, model, bench }) => {
@@ -80,17 +101,31 @@ test("an edit that can no longer be undone says why", async ({ chat, model, serv
 
   await chat.rows("tool").last().getByRole("button", { name: "Undo", exact: true }).click();
 
-  await expect(chat.frame.locator("#app").or(bench.toasts.first())).toContainText(/changed since|cannot be undone|no longer/i);
+  await expect(chat.frame.locator("#app").or(bench.toasts.first())).toContainText(
+    /changed since|cannot be undone|no longer/i,
+  );
   expect(readFileSync(join(server.workspace, PATH), "utf8")).toContain("another seven");
 });
 
-test("after Undo all nothing of the repository has changed, and what a command did is said not to be undoable", async ({ chat, model, server, bench }) => {
-  const git = (...words: string[]) => execFileSync("git", ["-C", server.workspace, "-c", "user.name=T", "-c", "user.email=t@example.org", ...words], { stdio: "pipe" });
+test("after Undo all nothing of the repository has changed, and what a command did is said not to be undoable", async ({
+  chat,
+  model,
+  server,
+  bench,
+}) => {
+  const git = (...words: string[]) =>
+    execFileSync("git", ["-C", server.workspace, "-c", "user.name=T", "-c", "user.email=t@example.org", ...words], {
+      stdio: "pipe",
+    });
   git("init", "--quiet");
   git("add", ".");
   git("commit", "--quiet", "--message", "as it was");
   const before = snapshot(join(server.workspace, ".git"));
-  model.script(turn(edit("one", "1")), turn(edit("nine", "9"), use("exec_command", { cmd: "echo x > src/extra.txt", description: "a test" })), turn(say("Done.")));
+  model.script(
+    turn(edit("one", "1")),
+    turn(edit("nine", "9"), use("exec_command", { cmd: "echo x > src/extra.txt", description: "a test" })),
+    turn(say("Done.")),
+  );
   await chat.send("go");
   await chat.decide("Allow");
   await chat.reaches("idle");
@@ -104,6 +139,8 @@ test("after Undo all nothing of the repository has changed, and what a command d
 
 /** Every file of a folder with its content; the index is left out, which git rewrites when it is only looked at. */
 function snapshot(folder: string): Record<string, string> {
-  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name !== "index" && statSync(join(folder, name)).isFile());
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
+    (name) => name !== "index" && statSync(join(folder, name)).isFile(),
+  );
   return Object.fromEntries(files.sort().map((name) => [name, readFileSync(join(folder, name), "base64")]));
 }

@@ -5,12 +5,17 @@ import { writeLongSession } from "./harness/long-session";
 import { activityDuring, displacementBy, largestMoveWhile, scrollRests } from "./harness/measure";
 import { flood, Gate, say, turn, use } from "./harness/scripted-model";
 
-const paragraph = (index: number) => `Paragraph ${index} has a few words to fill its line and then some more of them.\n\n`;
+const paragraph = (index: number) =>
+  `Paragraph ${index} has a few words to fill its line and then some more of them.\n\n`;
 
 test.describe("following", () => {
   test.beforeEach(({ chat }) => chat.fresh());
 
-  test("one wheel tick stops the following; only the bottom or Latest takes it up again", async ({ chat, model, page }) => {
+  test("one wheel tick stops the following; only the bottom or Latest takes it up again", async ({
+    chat,
+    model,
+    page,
+  }) => {
     const gate = new Gate();
     model.script(turn(flood(60, 5, paragraph), gate, flood(150, 5, paragraph)));
     await chat.send("go");
@@ -55,10 +60,23 @@ test.describe("following", () => {
   });
 });
 
-test("reloading in the middle of a run brings everything back, every delta once", async ({ chat, model, bench, server, picture }) => {
+test("reloading in the middle of a run brings everything back, every delta once", async ({
+  chat,
+  model,
+  bench,
+  server,
+  picture,
+}) => {
   await chat.fresh();
   const gate = new Gate();
-  model.script(turn(flood(40, 4, (index) => `word${index} `), gate, flood(300, 2, (index) => `later${index} `)), turn(say("Delivered.")));
+  model.script(
+    turn(
+      flood(40, 4, (index) => `word${index} `),
+      gate,
+      flood(300, 2, (index) => `later${index} `),
+    ),
+    turn(say("Delivered.")),
+  );
   await chat.send("go on for long");
   await gate.reached;
   await chat.send("queued before the reload");
@@ -73,8 +91,18 @@ test("reloading in the middle of a run brings everything back, every delta once"
   await expect(chat.composer).toHaveValue("a draft before the reload");
   await expect(chat.rows("answer").last()).toContainText("Delivered.", { timeout: 30_000 });
   await chat.reaches("idle");
-  const words = [...Array.from({ length: 40 }, (_, i) => `word${i}`), ...Array.from({ length: 300 }, (_, i) => `later${i}`)];
-  await expect.poll(async () => (await chat.rows("answer").allInnerTexts()).join(" ").split(/\s+/).filter((word) => /^(word|later)\d/.test(word))).toEqual(words);
+  const words = [
+    ...Array.from({ length: 40 }, (_, i) => `word${i}`),
+    ...Array.from({ length: 300 }, (_, i) => `later${i}`),
+  ];
+  await expect
+    .poll(async () =>
+      (await chat.rows("answer").allInnerTexts())
+        .join(" ")
+        .split(/\s+/)
+        .filter((word) => /^(word|later)\d/.test(word)),
+    )
+    .toEqual(words);
   await picture("after-a-reload");
   await chat.composer.fill("");
 });
@@ -98,14 +126,24 @@ test.describe("a session of 10,000 messages", () => {
   const word = "rhododendron";
 
   test.beforeEach(async ({ chat, server, bench }) => {
-    writeLongSession({ dataDir: server.agentData, workspace: server.workspace, messages: 10_000, title: "A long story", marks: { 12: `In message 12 stands ${word}.` } });
+    writeLongSession({
+      dataDir: server.agentData,
+      workspace: server.workspace,
+      messages: 10_000,
+      title: "A long story",
+      marks: { 12: `In message 12 stands ${word}.` },
+    });
     await chat.open();
     await bench.command("Agent: Sessions…");
     await bench.choice("A long story").first().click();
     await expect(chat.rows("answer").last()).toContainText("Part 9996");
   });
 
-  test("shows its last screen, then pages upwards without moving what is at the top", async ({ chat, page, picture }) => {
+  test("shows its last screen, then pages upwards without moving what is at the top", async ({
+    chat,
+    page,
+    picture,
+  }) => {
     await picture("long-session");
     expect(await chat.mounted()).toBeLessThanOrEqual(200);
     await chat.transcript.hover();

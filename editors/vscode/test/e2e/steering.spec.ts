@@ -9,7 +9,14 @@ test.beforeEach(({ chat }) => chat.fresh());
 
 test("a text streams, thinking is folded, and the answer is announced once", async ({ chat, model, picture }) => {
   const gate = new Gate();
-  model.script(turn(think("First I think ", "about it."), say("# Title\n\nSome **bold** "), gate, say("and `code`.\n\n```python\nprint('hi')\n```\n")));
+  model.script(
+    turn(
+      think("First I think ", "about it."),
+      say("# Title\n\nSome **bold** "),
+      gate,
+      say("and `code`.\n\n```python\nprint('hi')\n```\n"),
+    ),
+  );
   await chat.send("go");
   await gate.reached;
   await expect(chat.rows("answer").last()).toContainText("Some bold");
@@ -79,7 +86,11 @@ test("what is queued for afterwards becomes the next run", async ({ chat, model 
   expect(model.asked).toHaveLength(2);
 });
 
-test("stopping shows at once that it does, ends the command, and what was queued is not lost", async ({ chat, model, server }) => {
+test("stopping shows at once that it does, ends the command, and what was queued is not lost", async ({
+  chat,
+  model,
+  server,
+}) => {
   model.script(turn(say("Long."), use("exec_command", { cmd: "sleep 301", description: "long" })));
   await chat.send("go");
   await chat.decide("Allow");

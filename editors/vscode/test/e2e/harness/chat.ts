@@ -83,7 +83,9 @@ export class Chat {
   /** Presses Stop; fails unless the view says within that time, by its own clock, that it is stopping. */
   async stopsWithin(milliseconds: number): Promise<void> {
     const took = await this.app.evaluate(async (app) => {
-      const stop = [...app.querySelectorAll("button")].find((one) => one.textContent.trim().startsWith("Stop") && one.offsetParent);
+      const stop = [...app.querySelectorAll("button")].find(
+        (one) => one.textContent.trim().startsWith("Stop") && one.offsetParent,
+      );
       if (!stop) throw new Error("there is no Stop button");
       const began = performance.now();
       const shown = new Promise<void>((resolve) => {
@@ -135,5 +137,30 @@ export class Chat {
   /** How many rows are in the page. */
   async mounted(): Promise<number> {
     return this.rows().count();
+  }
+
+  async focusIsWithin(place: Locator): Promise<boolean> {
+    return place.evaluate((element) => element.contains(element.ownerDocument.activeElement));
+  }
+
+  /** Presses Tab until the keyboard is there. */
+  async tabTo(target: Locator): Promise<void> {
+    for (let presses = 0; presses < 30; presses++) {
+      if (await this.focusIsWithin(target)) return;
+      await this.bench.page.keyboard.press("Tab");
+    }
+    throw new Error("30 presses of Tab do not lead there");
+  }
+
+  /** How far the page can be scrolled sideways, in CSS pixels. */
+  async sidewaysScroll(): Promise<number> {
+    return this.app.evaluate(() =>
+      Math.max(
+        0,
+        ...[document.scrollingElement, document.querySelector("[role=feed]")].map((one) =>
+          one ? one.scrollWidth - one.clientWidth : 0,
+        ),
+      ),
+    );
   }
 }

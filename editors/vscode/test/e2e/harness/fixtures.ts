@@ -4,13 +4,13 @@
  * and begin with a session of their own.
  */
 
-import { expect, test as base, type Page } from '@playwright/test';
-import { Chat } from './chat';
-import { countActivity } from './measure';
-import { ScriptedModel } from './scripted-model';
-import { VsCodeServer } from './vscode-server';
-import { Watch } from './watch';
-import { Workbench } from './workbench';
+import { expect, test as base, type Page } from "@playwright/test";
+import { Chat } from "./chat";
+import { countActivity } from "./measure";
+import { ScriptedModel } from "./scripted-model";
+import { VsCodeServer } from "./vscode-server";
+import { Watch } from "./watch";
+import { Workbench } from "./workbench";
 
 /** Prompt tokens at which the engine compacts in these tests. */
 export const COMPACTION_AT_TOKENS = 60_000;
@@ -45,9 +45,9 @@ interface TestFixtures {
 }
 
 export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>({
-  trusted: [true, { option: true, scope: 'worker' }],
-  settings: [{}, { option: true, scope: 'worker' }],
-  defaultModel: [null, { option: true, scope: 'worker' }],
+  trusted: [true, { option: true, scope: "worker" }],
+  settings: [{}, { option: true, scope: "worker" }],
+  defaultModel: [null, { option: true, scope: "worker" }],
 
   stage: [
     async ({ browser, trusted, settings, defaultModel }, use) => {
@@ -55,7 +55,10 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
       const server = new VsCodeServer({ trusted, settings, config: configuration(model.url, defaultModel) });
       try {
         await server.start();
-        const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, permissions: ['clipboard-read', 'clipboard-write'] });
+        const context = await browser.newContext({
+          viewport: { width: 1280, height: 860 },
+          permissions: ["clipboard-read", "clipboard-write"],
+        });
         const page = await context.newPage();
         const watch = new Watch();
         await watch.over(context, page);
@@ -69,7 +72,7 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
         await server.stop();
       }
     },
-    { scope: 'worker', timeout: 120_000 },
+    { scope: "worker", timeout: 120_000 },
   ],
 
   page: ({ stage }, use) => use(stage.page),
@@ -91,9 +94,14 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
       stage.watch.take();
       await use(undefined);
       if (info.status !== info.expectedStatus) {
-        await stage.page.screenshot({ path: `${ARTIFACTS}/failures/${info.titlePath.slice(1).join(' ').replace(/[^\w]+/g, '-')}-${info.retry}.png` });
+        await stage.page.screenshot({
+          path: `${ARTIFACTS}/failures/${info.titlePath
+            .slice(1)
+            .join(" ")
+            .replace(/[^\w]+/g, "-")}-${info.retry}.png`,
+        });
       }
-      expect(stage.watch.take(), 'script errors, violations of the policy').toEqual([]);
+      expect(stage.watch.take(), "script errors, violations of the policy").toEqual([]);
     },
     { auto: true },
   ],
@@ -103,7 +111,7 @@ export { expect };
 
 function configuration(modelUrl: string, defaultModel: string | null): string {
   return `
-default_model = "${defaultModel ?? 'script/one'}"
+default_model = "${defaultModel ?? "script/one"}"
 titles = false
 
 [providers.script]

@@ -19,7 +19,7 @@ export interface Strain {
 
 declare global {
   interface Window {
-    activity?: { frames: number; timers: number; messages: number; historyAt?: number };
+    activity?: { frames: number; timers: number; messages: number; pages: number; historyAt?: number };
     strain?: { longTasks: number[]; mostRows: number; mostNodes: number; stop: () => void };
     move?: { largest: number; stop: () => void };
   }
@@ -31,7 +31,7 @@ declare global {
  */
 export function countActivity(): void {
   if (!location.pathname.endsWith("/fake.html")) return;
-  const activity: NonNullable<Window["activity"]> = { frames: 0, timers: 0, messages: 0 };
+  const activity: NonNullable<Window["activity"]> = { frames: 0, timers: 0, messages: 0, pages: 0 };
   window.activity = activity;
   const frame = window.requestAnimationFrame.bind(window);
   window.requestAnimationFrame = (callback) => {
@@ -41,16 +41,24 @@ export function countActivity(): void {
   for (const name of ["setTimeout", "setInterval"] as const) {
     const original = window[name].bind(window) as (callback: unknown, ...rest: unknown[]) => number;
     const counting = (callback: (...values: unknown[]) => void, ...rest: unknown[]) =>
-      original((...values: unknown[]) => {
-        activity.timers++;
-        callback(...values);
-      }, ...rest);
+      original(
+        (...values: unknown[]) => {
+          activity.timers++;
+          callback(...values);
+        },
+        ...rest,
+      );
     Object.assign(window, { [name]: counting });
   }
-  window.addEventListener("message", ({ data }: MessageEvent<{ kind?: string; result?: { nextSeq?: number } } | undefined>) => {
-    activity.messages++;
-    if (data?.kind === "response" && data.result?.nextSeq !== undefined) activity.historyAt ??= performance.now();
-  });
+  window.addEventListener(
+    "message",
+    ({ data }: MessageEvent<{ kind?: string; result?: { nextSeq?: number } } | undefined>) => {
+      activity.messages++;
+      if (data?.kind !== "response" || data.result?.nextSeq === undefined) return;
+      activity.pages++;
+      activity.historyAt ??= performance.now();
+    },
+  );
 }
 
 /** What the page asks for and gets during that time; nothing, when it rests. */
@@ -58,7 +66,11 @@ export async function activityDuring(app: Locator, milliseconds: number): Promis
   const before = await activityOf(app);
   await delay(milliseconds);
   const after = await activityOf(app);
-  return { frames: after.frames - before.frames, timers: after.timers - before.timers, messages: after.messages - before.messages };
+  return {
+    frames: after.frames - before.frames,
+    timers: after.timers - before.timers,
+    messages: after.messages - before.messages,
+  };
 }
 
 async function activityOf(app: Locator): Promise<Activity> {
@@ -69,12 +81,33 @@ async function activityOf(app: Locator): Promise<Activity> {
   });
 }
 
+/**
+ * How long after the first page of history a row with that text can be seen, and how many pages were fetched till then.
+ * To be called before the session is opened.
+ */
+export async function openingTime(app: Locator, text: string): Promise<{ tookMs: number; pages: number }> {
+  return app.evaluate(async (root, wanted) => {
+    const { activity } = window;
+    if (!activity) throw new Error("the page was not watched from its beginning");
+    const before = activity.pages;
+    delete activity.historyAt;
+    const isShown = () =>
+      [...root.querySelectorAll("[role=article]")].some(
+        (row) => row.textContent.includes(wanted) && row.getBoundingClientRect().bottom > 0,
+      );
+    while (!isShown()) await new Promise((resolve) => requestAnimationFrame(resolve));
+    const { historyAt = NaN, pages } = activity as { historyAt?: number; pages: number };
+    return { tookMs: performance.now() - historyAt, pages: pages - before };
+  }, text);
+}
+
 /** Begins to look at long tasks, rows and nodes. */
 export async function beginStrain(app: Locator): Promise<void> {
   await app.evaluate(() => {
     const strain = { longTasks: [] as number[], mostRows: 0, mostNodes: 0, stop: (): void => undefined };
     const observer = new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) if (entry.name === "self") strain.longTasks.push(Math.round(entry.duration));
+      for (const entry of list.getEntries())
+        if (entry.name === "self") strain.longTasks.push(Math.round(entry.duration));
     });
     observer.observe({ entryTypes: ["longtask"] });
     const timer = setInterval(() => {
@@ -154,7 +187,10 @@ export async function displacementBy(list: Locator, act: () => Promise<void>): P
   await list.evaluate((box) => {
     const { top: from, left, width, height } = box.getBoundingClientRect();
     document.querySelector("[data-anchor]")?.removeAttribute("data-anchor");
-    document.elementFromPoint(left + width / 3, from + height / 4)?.closest("[role=article]")?.setAttribute("data-anchor", "");
+    document
+      .elementFromPoint(left + width / 3, from + height / 4)
+      ?.closest("[role=article]")
+      ?.setAttribute("data-anchor", "");
   });
   const before = await top();
   await act();

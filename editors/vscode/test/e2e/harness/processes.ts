@@ -1,9 +1,9 @@
 /** Every process of a run, found by a mark in its environment, which children inherit whatever group they are in. */
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 
-export const MARK = 'AGENT_LSP_E2E_RUN';
+export const MARK = "AGENT_LSP_E2E_RUN";
 
 export interface Process {
   readonly pid: number;
@@ -13,12 +13,12 @@ export interface Process {
 /** The processes with that mark, this one not among them. */
 export function marked(mark: string): Process[] {
   const found: Process[] = [];
-  for (const name of readdirSync('/proc')) {
+  for (const name of readdirSync("/proc")) {
     const pid = Number(name);
     if (!Number.isInteger(pid) || pid === process.pid) continue;
     try {
-      if (!readFileSync(`/proc/${name}/environ`, 'latin1').split('\0').includes(`${MARK}=${mark}`)) continue;
-      const command = readFileSync(`/proc/${name}/cmdline`, 'latin1').replaceAll('\0', ' ').trim();
+      if (!readFileSync(`/proc/${name}/environ`, "latin1").split("\0").includes(`${MARK}=${mark}`)) continue;
+      const command = readFileSync(`/proc/${name}/cmdline`, "latin1").replaceAll("\0", " ").trim();
       if (command) found.push({ pid, command });
     } catch {
       // It ended while we looked, or is somebody else's.
@@ -35,7 +35,7 @@ export async function leftBehind(mark: string, withinMs: number): Promise<Proces
   }
   const left = marked(mark);
   for (const { pid } of left) {
-    signal(pid, 'SIGKILL');
+    signal(pid, "SIGKILL");
   }
   return left;
 }

@@ -1,13 +1,13 @@
 /** A real VS Code server with the packaged extension, on loopback, in a folder of its own. */
 
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { leftBehind, MARK, signal } from './processes';
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { leftBehind, MARK, signal } from "./processes";
 
 /** What the Makefile says about where things are. */
 function required(name: string): string {
@@ -17,23 +17,23 @@ function required(name: string): string {
 }
 
 const QUIET = {
-  'chat.disableAIFeatures': true,
-  'editor.accessibilitySupport': 'off',
-  'extensions.autoCheckUpdates': false,
-  'extensions.autoUpdate': false,
-  'extensions.ignoreRecommendations': true,
-  'files.autoSave': 'off',
-  'git.openRepositoryInParentFolders': 'never',
-  'telemetry.telemetryLevel': 'off',
-  'update.mode': 'none',
-  'window.commandCenter': false,
-  'workbench.enableExperiments': false,
-  'workbench.secondarySideBar.defaultVisibility': 'hidden',
-  'workbench.startupEditor': 'none',
-  'workbench.tips.enabled': false,
+  "chat.disableAIFeatures": true,
+  "editor.accessibilitySupport": "off",
+  "extensions.autoCheckUpdates": false,
+  "extensions.autoUpdate": false,
+  "extensions.ignoreRecommendations": true,
+  "files.autoSave": "off",
+  "git.openRepositoryInParentFolders": "never",
+  "telemetry.telemetryLevel": "off",
+  "update.mode": "none",
+  "window.commandCenter": false,
+  "workbench.enableExperiments": false,
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "workbench.startupEditor": "none",
+  "workbench.tips.enabled": false,
 };
 
-const NO_GALLERY = JSON.stringify({ serviceUrl: '', itemUrl: '', resourceUrlTemplate: '' });
+const NO_GALLERY = JSON.stringify({ serviceUrl: "", itemUrl: "", resourceUrlTemplate: "" });
 const START_TIMEOUT_MS = 30_000;
 const END_TIMEOUT_MS = 10_000;
 
@@ -47,25 +47,25 @@ export interface ServerOptions {
 
 /** A folder with `workspace` (a copy of the sample), `data` of the agent's server, and everything of the editor. */
 export class VsCodeServer {
-  readonly root = mkdtempSync(join(tmpdir(), 'agent-lsp-e2e-'));
-  readonly workspace = join(this.root, 'workspace');
-  readonly agentData = join(this.root, 'data');
+  readonly root = mkdtempSync(join(tmpdir(), "agent-lsp-e2e-"));
+  readonly workspace = join(this.root, "workspace");
+  readonly agentData = join(this.root, "data");
   readonly mark = randomUUID();
-  private readonly main = join(required('EDITOR'), 'node_modules/code-server/lib/vscode/out/server-main.js');
-  private readonly machine = join(this.root, 'server/data/Machine');
+  private readonly main = join(required("EDITOR"), "node_modules/code-server/lib/vscode/out/server-main.js");
+  private readonly machine = join(this.root, "server/data/Machine");
   private settings: Record<string, unknown>;
   private child: ChildProcess | undefined;
   private port = 0;
 
   constructor(private readonly options: ServerOptions) {
-    cpSync(join(__dirname, '../sample'), this.workspace, { recursive: true });
+    cpSync(join(__dirname, "../sample"), this.workspace, { recursive: true });
     mkdirSync(this.machine, { recursive: true });
-    writeFileSync(join(this.root, 'config.toml'), options.config);
+    writeFileSync(join(this.root, "config.toml"), options.config);
     this.settings = {
       ...QUIET,
-      'agentLsp.server.path': required('AGENT_LSP'),
-      'agentLsp.server.configFile': join(this.root, 'config.toml'),
-      'agentLsp.server.dataDir': this.agentData,
+      "agentLsp.server.path": required("AGENT_LSP"),
+      "agentLsp.server.configFile": join(this.root, "config.toml"),
+      "agentLsp.server.dataDir": this.agentData,
       ...options.settings,
     };
     this.write();
@@ -76,7 +76,7 @@ export class VsCodeServer {
   }
 
   get log(): string {
-    return readFileSync(join(this.root, 'server.log'), 'utf8');
+    return readFileSync(join(this.root, "server.log"), "utf8");
   }
 
   /** Changes settings; the running editor takes them up by itself. `undefined` takes one back. */
@@ -86,14 +86,27 @@ export class VsCodeServer {
   }
 
   async start(): Promise<void> {
-    execFileSync(process.execPath, [...this.arguments(), '--install-extension', required('VSIX')], { env: this.environment(), stdio: 'pipe' });
+    execFileSync(process.execPath, [...this.arguments(), "--install-extension", required("VSIX")], {
+      env: this.environment(),
+      stdio: "pipe",
+    });
     this.port = await freePort();
-    const log = openSync(join(this.root, 'server.log'), 'a');
-    const trust = this.options.trusted ? ['--disable-workspace-trust'] : [];
+    const log = openSync(join(this.root, "server.log"), "a");
+    const trust = this.options.trusted ? ["--disable-workspace-trust"] : [];
     this.child = spawn(
       process.execPath,
-      [...this.arguments(), '--host', '127.0.0.1', '--port', String(this.port), '--without-connection-token', '--telemetry-level', 'off', ...trust],
-      { detached: true, stdio: ['ignore', log, log], env: this.environment() },
+      [
+        ...this.arguments(),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        String(this.port),
+        "--without-connection-token",
+        "--telemetry-level",
+        "off",
+        ...trust,
+      ],
+      { detached: true, stdio: ["ignore", log, log], env: this.environment() },
     );
     const deadline = Date.now() + START_TIMEOUT_MS;
     while (!(await answers(`http://127.0.0.1:${this.port}/version`))) {
@@ -105,16 +118,23 @@ export class VsCodeServer {
   /** Ends it as a person would; throws when a process of it, the agent's server or a tool is left behind. */
   async stop(): Promise<void> {
     const pid = this.child?.pid;
-    if (pid !== undefined) signal(-pid, 'SIGTERM');
+    if (pid !== undefined) signal(-pid, "SIGTERM");
     const left = await leftBehind(this.mark, END_TIMEOUT_MS);
     rmSync(this.root, { recursive: true, force: true });
     if (left.length > 0) {
-      throw new Error(`left behind: ${left.map(({ pid: one, command }) => `${one} ${command}`).join('\n')}`);
+      throw new Error(`left behind: ${left.map(({ pid: one, command }) => `${one} ${command}`).join("\n")}`);
     }
   }
 
   private arguments(): string[] {
-    return [this.main, '--server-data-dir', join(this.root, 'server'), '--extensions-dir', join(this.root, 'extensions'), '--accept-server-license-terms'];
+    return [
+      this.main,
+      "--server-data-dir",
+      join(this.root, "server"),
+      "--extensions-dir",
+      join(this.root, "extensions"),
+      "--accept-server-license-terms",
+    ];
   }
 
   private environment(): NodeJS.ProcessEnv {
@@ -122,13 +142,13 @@ export class VsCodeServer {
   }
 
   private write(): void {
-    writeFileSync(join(this.machine, 'settings.json'), JSON.stringify(this.settings));
+    writeFileSync(join(this.machine, "settings.json"), JSON.stringify(this.settings));
   }
 }
 
 async function freePort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;

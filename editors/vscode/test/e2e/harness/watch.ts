@@ -1,6 +1,6 @@
 /** What must not happen in any test: a script error, a violation of the policy, a request to another machine. */
 
-import type { BrowserContext, Page } from '@playwright/test';
+import type { BrowserContext, Page } from "@playwright/test";
 
 /** What the editor itself says in every session, with or without the extension. */
 const NOISE = [
@@ -21,21 +21,25 @@ export class Watch {
   /** Begins to watch a page; to be called before it goes anywhere. */
   async over(context: BrowserContext, page: Page): Promise<void> {
     await context.addInitScript(() => {
-      document.addEventListener('securitypolicyviolation', (event) => {
+      document.addEventListener("securitypolicyviolation", (event) => {
         // eslint-disable-next-line no-console -- the only way out of any frame
-        console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${String(event.lineNumber)} ${event.sample}`);
+        console.error(
+          `policy violated: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${String(event.lineNumber)} ${event.sample}`,
+        );
       });
     });
-    page.on('pageerror', (error) => this.note(`script error: ${error.message}\n${error.stack ?? ''}`));
-    page.on('console', (message) => {
-      if (message.type() === 'error') this.note(`console: ${message.text()} (${message.location().url})`);
+    page.on("pageerror", (error) => this.note(`script error: ${error.message}\n${error.stack ?? ""}`));
+    page.on("console", (message) => {
+      if (message.type() === "error") this.note(`console: ${message.text()} (${message.location().url})`);
     });
-    page.on('request', (request) => this.requests.push(request.url()));
+    page.on("request", (request) => this.requests.push(request.url()));
   }
 
   /** Requests that left this machine, or tried to, since the last call. */
   outside(): string[] {
-    return this.requests.splice(0).filter((url) => /^(https?|wss?|ftp):/.test(url) && new URL(url).hostname !== '127.0.0.1');
+    return this.requests
+      .splice(0)
+      .filter((url) => /^(https?|wss?|ftp):/.test(url) && new URL(url).hostname !== "127.0.0.1");
   }
 
   /** What went wrong since the last call. */

@@ -1,83 +1,104 @@
 /** The editor around the view, as a person sees it. */
 
-import { expect, type FrameLocator, type Locator, type Page } from '@playwright/test';
+import { expect, type FrameLocator, type Locator, type Page } from "@playwright/test";
 
 export class Workbench {
   constructor(readonly page: Page) {}
 
   async open(url: string): Promise<void> {
-    await this.page.goto(url, { waitUntil: 'domcontentloaded' });
-    await this.page.locator('.monaco-workbench .explorer-folders-view .monaco-list-row').first().waitFor({ timeout: 60_000 });
+    await this.page.goto(url, { waitUntil: "domcontentloaded" });
+    await this.page
+      .locator(".monaco-workbench .explorer-folders-view .monaco-list-row")
+      .first()
+      .waitFor({ timeout: 60_000 });
   }
 
   /** Runs a command by its title in the palette. */
   async command(title: string): Promise<void> {
-    await this.page.keyboard.press('F1');
-    const input = this.page.locator('.quick-input-widget:visible input.input');
+    await this.page.keyboard.press("F1");
+    const input = this.page.locator(".quick-input-widget:visible input.input");
     await input.fill(`>${title}`);
-    const row = this.page.locator('.quick-input-list .monaco-list-row').filter({ hasText: title }).first();
+    const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: title }).first();
     await row.click();
   }
 
   get quickInput(): Locator {
-    return this.page.locator('.quick-input-widget:visible');
+    return this.page.locator(".quick-input-widget:visible");
   }
 
   /** An entry of the list that is open now. */
   choice(text: string | RegExp): Locator {
-    return this.quickInput.locator('.monaco-list-row').filter({ hasText: text });
+    return this.quickInput.locator(".monaco-list-row").filter({ hasText: text });
   }
 
   get toasts(): Locator {
-    return this.page.locator('.notification-toast');
+    return this.page.locator(".notification-toast");
   }
 
   status(text: string | RegExp): Locator {
-    return this.page.locator('.statusbar-item').filter({ hasText: text });
+    return this.page.locator(".statusbar-item").filter({ hasText: text });
   }
 
   /** Opens a file of the workspace by its path. */
   async openFile(path: string): Promise<void> {
-    await this.page.keyboard.press('Control+P');
-    await this.quickInput.locator('input.input').fill(path);
-    await this.choice(path.split('/').at(-1) ?? path).first().click();
+    await this.page.keyboard.press("Control+P");
+    await this.quickInput.locator("input.input").fill(path);
+    await this.choice(path.split("/").at(-1) ?? path)
+      .first()
+      .click();
     await expect(this.tab(path)).toBeVisible();
   }
 
   tab(path: string): Locator {
-    return this.page.locator('.tabs-container .tab').filter({ hasText: path.split('/').at(-1) ?? path });
+    return this.page.locator(".tabs-container .tab").filter({ hasText: path.split("/").at(-1) ?? path });
   }
 
   get editor(): Locator {
-    return this.page.locator('.editor-group-container.active .monaco-editor').first();
+    return this.page.locator(".editor-group-container.active .monaco-editor").first();
   }
 
   /** What the active editor shows of its text. The editor draws blanks that do not break: they are turned back. */
   async editorText(): Promise<string> {
-    const lines = await this.editor.locator('.view-line').evaluateAll((all) =>
+    const lines = await this.editor.locator(".view-line").evaluateAll((all) =>
       all
         .map((line) => ({ top: Number.parseFloat((line as HTMLElement).style.top), text: line.textContent }))
         .sort((one, other) => one.top - other.top)
         .map(({ text }) => text),
     );
-    return lines.join('\n').replaceAll('\u00a0', ' ');
+    return lines.join("\n").replaceAll("\u00a0", " ");
   }
 
   /** The document of the view that is shown; two frames deep. */
   get view(): FrameLocator {
-    return this.page.frameLocator('iframe.webview.ready').frameLocator('iframe#active-frame');
+    return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
   }
 
   /** A lens above a line of the active editor. */
   lens(text: string): Locator {
-    return this.editor.locator('.codelens-decoration a').filter({ hasText: text });
+    return this.editor.locator(".codelens-decoration a").filter({ hasText: text });
   }
 
   /** Closes all editors, and throws away what was not saved in them. */
   async closeEditors(): Promise<void> {
-    const tabs = this.page.locator('.tabs-container .tab');
+    const tabs = this.page.locator(".tabs-container .tab");
     while ((await tabs.count()) > 0) {
-      await this.command('View: Revert and Close Editor');
+      await this.command("View: Revert and Close Editor");
     }
+  }
+
+  async sideBarWidth(): Promise<number> {
+    return (await this.page.locator(".part.auxiliarybar").boundingBox())?.width ?? 0;
+  }
+
+  /** Drags the edge of the secondary side bar. */
+  async setSideBarWidth(width: number): Promise<void> {
+    const box = await this.page.locator(".part.auxiliarybar").boundingBox();
+    if (!box) throw new Error("the secondary side bar is hidden");
+    const middle = box.y + box.height / 2;
+    await this.page.mouse.move(box.x - 1, middle);
+    await this.page.mouse.down();
+    await this.page.mouse.move(box.x - 1 + box.width - width, middle, { steps: 4 });
+    await this.page.mouse.up();
+    await expect.poll(() => this.sideBarWidth()).toBeLessThanOrEqual(width + 4);
   }
 }

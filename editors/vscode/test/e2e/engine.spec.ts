@@ -1,0 +1,65 @@
+/** What the engine does by itself is in sight: the gauge, compactions, failures of requests. */
+
+import { COMPACTION_AT_TOKENS, expect, test } from "./harness/fixtures";
+import { say, turn, turnOf, use } from "./harness/scripted-model";
+
+test.beforeEach(({ chat }) => chat.fresh());
+
+test("the gauge shows tokens, window, share and cost, and stands at the mark when the engine compacts", async ({
+  chat,
+  model,
+  picture,
+}) => {
+  model.script(turnOf(30_000, say("Half of it.")));
+  await chat.run("go");
+  const gauge = chat.frame.getByRole("meter");
+  await expect(gauge).toHaveAttribute("aria-valuetext", /30[.,]?0?k?|30,0/i);
+  await expect(gauge).toHaveAttribute("aria-valuetext", /100k|100,000/i);
+  await expect(chat.frame.locator("[data-testid=cost]")).toContainText("$0.09");
+  await picture("gauge");
+
+  model.script(
+    turnOf(COMPACTION_AT_TOKENS - 500, use("read_file", { file_path: "README.md" })),
+    turn(say("A summary of it all.")),
+    turn(say("Going on.")),
+  );
+  await chat.send("more");
+  await chat.reaches("compacting");
+  const share = await chat.app.evaluate((app) =>
+    Number(app.querySelector("[role=meter]")?.getAttribute("aria-valuenow")),
+  );
+  expect(share).toBeGreaterThan(0);
+  await chat.reaches("idle");
+
+  const card = chat.rows("compaction").last();
+  await expect(card).toContainText(/60[.,]?\d*k|59[.,]\d*k|59,5\d\d/i);
+  await picture("compaction");
+  await chat.unfold(card);
+  await expect(card).toContainText("A summary of it all.");
+  await expect(chat.rows("answer").first()).toContainText("Half of it.");
+});
+
+test("an unknown window or price shows no made-up figure", async ({ chat, model, bench }) => {
+  await bench.command("Agent: Choose Model…");
+  await bench.choice("script/unknown").first().click();
+  model.script(turnOf(1234, say("Hello.")));
+  await chat.run("go");
+
+  const gauge = chat.frame.getByRole("meter").or(chat.frame.locator("[data-testid=gauge]")).first();
+  await expect(gauge).toContainText(/1\.2k|1,2\d\d/);
+  await expect(gauge).not.toContainText("%");
+  await expect(gauge).not.toContainText("$");
+  await bench.command("Agent: Choose Model…");
+  await bench.choice("script/one").first().click();
+});
+
+test("a run that fails says why in plain words, and the next one goes on", async ({ chat, model, picture }) => {
+  model.script({ status: 400, message: "this model has no such feature", headers: {} });
+  await chat.run("go");
+  await expect(chat.rows("error").last()).toContainText("this model has no such feature");
+  await picture("failure");
+
+  model.script(turn(say("Better.")));
+  await chat.run("again");
+  await expect(chat.rows("answer").last()).toContainText("Better.");
+});

@@ -1,0 +1,80 @@
+/** How the view bears what is too much for many: 20,000 deltas into 10,000 messages. */
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { ARTIFACTS, expect, test } from "./harness/fixtures";
+import { writeLongSession } from "./harness/long-session";
+import { beginStrain, endStrain, keyLatencies, openingTime } from "./harness/measure";
+import { flood, turn } from "./harness/scripted-model";
+
+const DELTAS = 20_000;
+const MOST_ROWS = 200;
+const MOST_NODES = 8_000;
+const LONGEST_TASK_MS = 50;
+const OPENED_MS = 500;
+
+const piece = (index: number) =>
+  index % 400 === 399 ? "\n\n```ts\nconst x = 1;\n```\n\n" : index % 40 === 39 ? "end.\n\n" : `word${index} `;
+
+test.beforeAll(({ stage: { server } }) => {
+  writeLongSession({ dataDir: server.agentData, workspace: server.workspace, messages: 10_000, title: "A long story" });
+});
+
+test("a session of 10,000 messages shows its last screen within 500 ms of its history, of which one page was fetched", async ({
+  chat,
+  bench,
+}) => {
+  await chat.fresh();
+  const opening = openingTime(chat.app, "Part 9996");
+  await bench.command("Agent: Sessions…");
+  await bench.choice("A long story").first().click();
+
+  const { tookMs, pages } = await opening;
+  keep("opening", { tookMs, pages });
+  expect(tookMs).toBeLessThan(OPENED_MS);
+  expect(pages).toBe(1);
+});
+
+test("20,000 deltas into 10,000 messages cause no long task, and typing stays quick", async ({
+  chat,
+  bench,
+  model,
+  page,
+}) => {
+  test.setTimeout(150_000);
+  await chat.open();
+  await bench.command("Agent: Sessions…");
+  await bench.choice("A long story").first().click();
+  await expect(chat.rows("answer").last()).toContainText("Part 9996");
+  const cdp = await page.context().newCDPSession(page);
+  const heap = async () => {
+    await cdp.send("HeapProfiler.collectGarbage");
+    return (await cdp.send("Runtime.getHeapUsage")).usedSize / 1e6;
+  };
+  const heapBefore = await heap();
+  model.script(turn(flood(DELTAS, 10, piece)));
+  await beginStrain(chat.app);
+  await chat.send("go");
+  await expect(chat.rows("answer").last()).toContainText("word");
+  await chat.composer.focus();
+  const latencies = await keyLatencies(chat.composer, () =>
+    page.keyboard.type("typed while it streams", { delay: 120 }),
+  );
+
+  await chat.reaches("idle", 100_000);
+  const strain = await endStrain(chat.app);
+  await expect(chat.rows("answer").last()).toContainText(`word${DELTAS - 2}`);
+  const figures = { ...strain, slowestKeyMs: Math.max(...latencies), heapBefore, heapAfter: await heap() };
+  keep("streaming", figures);
+  expect(strain.longTasks.filter((ms) => ms > LONGEST_TASK_MS)).toEqual([]);
+  expect(latencies.length).toBeGreaterThan(10);
+  expect(figures.slowestKeyMs).toBeLessThan(50);
+  expect(strain.mostRows).toBeLessThanOrEqual(MOST_ROWS);
+  expect(strain.mostNodes).toBeLessThanOrEqual(MOST_NODES);
+  await chat.composer.fill("");
+});
+
+/** Keeps figures beside the pictures. */
+function keep(name: string, figures: object): void {
+  mkdirSync(ARTIFACTS, { recursive: true });
+  writeFileSync(`${ARTIFACTS}/figures-${name}.json`, `${JSON.stringify(figures, undefined, 2)}\n`);
+}
