@@ -83,10 +83,11 @@ class _Buffered:
 
 @frozen
 class _Planned:
-    """One change: in a document (`step`, with how that stands) or on the disk (`change`)."""
+    """One change: in a document (`step`, with how that stood and the `stamp` of its file) or on the disk (`change`)."""
 
     step: Step | None = None
     standing: Standing = "clean"
+    stamp: object = None
     change: Change | None = None
 
 
@@ -164,6 +165,7 @@ class BufferEditor:
         return Applied(tuple([note for plan in planned if plan.step for note in await self._save(plan, plan.step)]))
 
     async def _plan(self, change: Change) -> _Planned | Stale | Refused:
+        stamp = self._disk.stamp(change.path)
         found = self._standing(change.path)
         if found is None:
             return await self._on_disk(change)
@@ -174,7 +176,7 @@ class BufferEditor:
         if change.snapshot is None or change.snapshot.text != text:
             return Stale(change.path, text)
         if change.edits is not None and self._abilities.applies:
-            return _Planned(Step(document, change.path, text, refine(text, change.edits)), standing)
+            return _Planned(Step(document, change.path, text, refine(text, change.edits)), standing, stamp)
         if standing == "dirty":
             return Refused(change.path, _UNSAVED)
         return await self._on_disk(change)
@@ -212,6 +214,10 @@ class BufferEditor:
             return []
         if plan.standing == "dirty":
             return [f"[{step.path.name} has unsaved changes in the editor: it was edited there and not saved]"]
+        if step.document.standing() == "clean":
+            return []  # the editor saves by itself
+        if self._disk.stamp(step.path) != plan.stamp:
+            return [f"[{step.path.name} was left unsaved in the editor: its file on the disk was changed meanwhile]"]
         return await self._saving.save(step.document, step.after)
 
     # --- diagnostics ---

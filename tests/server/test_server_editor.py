@@ -116,6 +116,31 @@ async def test_what_somebody_types_before_the_save_is_not_saved(work, monkeypatc
     assert not editor.saves and buffer.text == "hello\nthere\nhalf a wo"
 
 
+async def test_what_a_command_writes_before_the_save_is_not_written_over(work):
+    editor = ModelEditor(work)
+    buffer = editor.open(work / "a.txt")
+    editor.before_apply = lambda: (work / "a.txt").write_text("by a command\n")
+    outcome = await edit(editor, work / "a.txt", "world", "there")
+    assert isinstance(outcome, Applied) and "disk" in outcome.notes[0]
+    assert not editor.saves and buffer.text == "hello\nthere\n"
+    assert (work / "a.txt").read_text() == "by a command\n"
+
+
+async def test_what_the_editor_saves_by_itself_is_not_saved_again(work, monkeypatch):
+    editor = ModelEditor(work)
+    buffer = editor.open(work / "a.txt")
+    real = editor._apply
+
+    async def apply_and_save(params):
+        answer = await real(params)
+        editor.save(buffer)
+        return answer
+
+    monkeypatch.setattr(editor, "_apply", apply_and_save)
+    assert await edit(editor, work / "a.txt", "world", "there") == Applied()
+    assert not editor.saves and (work / "a.txt").read_text() == "hello\nthere\n"
+
+
 async def test_an_editor_that_does_not_save_is_not_waited_for(work, monkeypatch):
     editor = ModelEditor(work)
     editor.open(work / "a.txt")
@@ -485,7 +510,10 @@ AGENT = st.tuples(st.just("agent"), st.integers(0, 40), OMEGAS)
 async def test_whatever_the_agent_does_what_the_person_typed_stays(
     tmp_path_factory, story, between, during, manner, versions
 ):
-    """The agent only ever inserts, so all text that was ever there but for what the person took back must survive."""
+    """The agent only ever inserts, so all text that was ever there but for what the person took back must survive.
+
+    What a command writes while an edit is on its way survives on the disk, whatever becomes of the edit.
+    """
     work = tmp_path_factory.mktemp("work") / "w"
     work.mkdir()
     path = work / "a"
@@ -507,41 +535,47 @@ async def test_whatever_the_agent_does_what_the_person_typed_stays(
         queued = list(during) if versions else []  # a client without versions cannot see that its text has moved on
         editor.before_apply = lambda queued=queued: [person.act(*queued.pop(0)) for _ in tuple(queued)]
         edits = (TextEdit(at, at, action[2]),)
-        before, held = person.truth(), person.buffer
+        held, person.has_run_a_command = person.buffer, False
         outcome = await editor.port.replace([Change(path, snapshot, edits)], "x")
         editor.before_apply = lambda: None
         if isinstance(outcome, Applied):
-            assert person.truth() == applied(snapshot.text, edits)
-        elif versions and not queued and during and editor.edits:
+            wanted = applied(snapshot.text, edits)
+            is_saved = person.truth() == person.disk() == wanted and not person.has_run_a_command
+            assert is_saved or (person.in_buffer() == wanted and person.disk() == person.left_on_disk)
+        else:
+            assert person.disk() == person.left_on_disk
             # One that was closed and opened again has its old version: the edit may land there, and nobody knows.
             is_anew = held is not None and person.buffer is not None and person.buffer is not held
             may_land = is_anew and isinstance(outcome, Unknown)
-            person.expects(*([applied(person.typed, edits)] if may_land else []))
-        else:
-            assert person.truth() == before
-        person.settle()
+            landed = [applied(person.left_in_buffer, edits)] if may_land else []
+            assert person.in_buffer() in (person.left_in_buffer, *landed)
+        person.leave()
 
 
 class _Person:
-    """Does things to one file, and keeps what must be there."""
+    """Does things to one file, and keeps how it was left in both places: on the disk also by commands."""
 
     def __init__(self, editor: ModelEditor, path) -> None:
         self.editor, self.path = editor, path
         self.buffer = None
-        self.typed = path.read_text()
+        self.has_run_a_command = False
+        self.leave()
+
+    def disk(self) -> str:
+        return self.path.read_bytes().decode()
+
+    def in_buffer(self) -> str | None:
+        return self.buffer.text if self.buffer else None
 
     def truth(self) -> str:
         """The text that counts: the buffer's if it is newer than the disk, else the disk's."""
-        disk = self.path.read_bytes().decode()
+        disk = self.disk()
         if self.buffer and (self.buffer.text != self.buffer.saved or self.buffer.saved == disk):
             return self.buffer.text
         return disk
 
-    def settle(self) -> None:
-        self.typed = self.truth()
-
-    def expects(self, *others: str) -> None:
-        assert self.truth() in (self.typed, *others), "what the person did last is what is there"
+    def leave(self) -> None:
+        self.left_on_disk, self.left_in_buffer = self.disk(), self.in_buffer()
 
     def act(self, what: str, at: int, word: str) -> None:
         buffer = self.buffer
@@ -559,7 +593,8 @@ class _Person:
                 self.editor.close(buffer)
                 self.buffer = None
             case "command" if buffer is None or buffer.text == buffer.saved:
-                self.path.write_bytes(self.path.read_bytes() + word.encode())
+                self.has_run_a_command = True
+                self.path.write_bytes((self.disk() + word).encode())
             case _:
                 return
-        self.settle()
+        self.leave()
