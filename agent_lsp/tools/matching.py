@@ -13,11 +13,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from agent_lsp.slotted import frozen
 from agent_lsp.tools.editor import TextEdit
 from agent_lsp.tools.nearest import nearest_place
 from agent_lsp.tools.text_file import line_end
+
+_MOST_PLACES = 50_000
+"""Of one edit. Each place costs some hundred bytes and a few microseconds, in which nothing else happens."""
 
 
 @frozen
@@ -43,9 +47,11 @@ def find(text: str, old: str, new: str, *, everywhere: bool) -> Match | Mismatch
         return Mismatch("old_string is empty: give the text to replace, or use write_file for a whole file.")
     if old == new:
         return Mismatch("old_string and new_string are the same: there is nothing to change.")
-    starts = list(_occurrences(folded.text, old))
+    starts = list(islice(_occurrences(folded.text, old), _MOST_PLACES + 1))
     if len(starts) > 1 and not everywhere:
         return Mismatch(_ambiguous(folded, starts))
+    if len(starts) > _MOST_PLACES:
+        return Mismatch(f"old_string occurs more than {_MOST_PLACES} times: use exec_command with sed for that.")
     if starts:
         return Match(tuple(folded.edit(start, start + len(old), new) for start in starts))
     return _but_for_blanks(folded, old, new)
@@ -109,8 +115,9 @@ def _occurrences(text: str, old: str) -> Iterator[int]:
 def _ambiguous(folded: _Folded, starts: list[int]) -> str:
     lines = ", ".join(str(folded.line(start)) for start in starts[:10])
     more = ", …" if len(starts) > 10 else ""
+    times = f"{len(starts)}" if len(starts) <= _MOST_PLACES else f"more than {_MOST_PLACES}"
     return (
-        f"old_string occurs {len(starts)} times (lines {lines}{more}). Give more of the text around the one that is"
+        f"old_string occurs {times} times (lines {lines}{more}). Give more of the text around the one that is"
         f" meant,"
         " or set replace_all."
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 _MOST_LINES = 20_000
+_COMPARED = 200  # of a line: what two lines have in common takes the cube of their length to find
+_EFFORT = 2_000_000  # pairs of characters looked at; then the best so far has to do
 _ALIKE = 0.5
 _AROUND = 2
 _MOST_SHOWN = 30
@@ -33,15 +35,19 @@ def _most_alike(lines: list[str], wanted: str) -> int | None:
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(None, autojunk=False)
-    matcher.set_seq2(wanted)
-    best, at = _ALIKE, None
+    matcher.set_seq2(wanted[:_COMPARED])
+    best, at, effort = _ALIKE, None, 0
     for index, line in enumerate(lines):
-        candidate = line.strip()[:2000]
+        candidate = line.strip()[:_COMPARED]
         if not candidate:
             continue
         matcher.set_seq1(candidate)
-        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and (ratio := matcher.ratio()) > best:
-            best, at = ratio, index
+        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best:
+            effort += len(candidate) * min(len(wanted), _COMPARED)
+            if (ratio := matcher.ratio()) > best:
+                best, at = ratio, index
+            if effort > _EFFORT:
+                break
     return at
 
 

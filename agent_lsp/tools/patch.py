@@ -60,7 +60,9 @@ def parse_patch(text: str) -> list[FilePatch]:
             "it names no file: give a unified diff (--- and +++ lines) or *** Begin Patch … *** End Patch"
         )
     seen: set[str] = set()
-    for path in (path for one in files for path in (one.path, one.move_to) if path):
+    for path in (path for one in files for path in (one.path, one.move_to) if path is not None):
+        if not path.strip():
+            raise PatchUnreadable("one of its files has no name: give the path of each")
         if path in seen:
             raise PatchUnreadable(f"it names {path} twice: put all its changes together")
         seen.add(path)

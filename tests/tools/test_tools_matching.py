@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -103,3 +105,26 @@ def test_it_never_raises_and_edits_do_not_overlap(text, old, everywhere):
     if isinstance(found, Match):
         ends = [0, *(edge for edit in found.edits for edge in (edit.start, edit.end)), len(text)]
         assert ends == sorted(ends)
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        ("ab" * 20_000, "ba " * 500 + "q"),
+        ("\n".join(f"ab{number}" * 400 for number in range(2_000)), "ba " * 600),
+        ("\n".join("ab" * 100 for _ in range(20_000)), "ba " * 60),
+        ("x" + " " * 20_000 + "\ny\n", "\nzzz"),
+        (" \t" * 9_000, "\n\n\nq"),
+    ],
+    ids=["one long line", "many long lines", "many alike", "a run of blanks", "blanks alone"],
+)
+def test_what_is_not_there_is_soon_known_however_long_the_lines_are(text, old):
+    began = time.process_time()
+    assert why(text, old)
+    assert time.process_time() - began < 5
+
+
+def test_an_edit_of_too_many_places_is_refused_with_advice():
+    assert "sed" in why("x" * 50_001, "x", "y", everywhere=True)
+    assert "more than 50000 times" in why("x" * 50_001, "x", "y")
+    assert edited("x" * 50_000, "x", "y", everywhere=True)[0] == "y" * 50_000

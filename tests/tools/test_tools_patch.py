@@ -105,3 +105,16 @@ def test_a_diff_is_bounded():
     before, after = ("".join(f"{n} {x}\n" for n in range(20_000)) for x in "ab")
     assert len(unified_diff("f", before, after).splitlines()) < 450
     assert unified_diff("f", "a\n", "a\n") == ""
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "--- /dev/null\n+++ \n@@ -0,0 +1 @@\n+a\n",
+        "*** Begin Patch\n*** Update File: m.py\n*** Move to:  \n@@\n-a\n+b\n*** End Patch",
+        "*** Begin Patch\n*** Delete File:  \n*** End Patch",
+    ],
+)
+def test_a_file_without_a_name_is_refused(patch):
+    with pytest.raises(PatchUnreadable):
+        parse_patch(patch)
