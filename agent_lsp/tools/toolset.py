@@ -72,6 +72,11 @@ class Toolset:
         self._running: set[asyncio.Task[None]] = set()
         self._touched: Callable[[Access], None] = _nothing
 
+    def add(self, tools: Iterable[Tool[Any]]) -> None:
+        """Has more tools join, each in the place of one that has its name. Before the first run."""
+        self._own = (*self._own, *tools)
+        self.renew()
+
     def add_late(self, late: LateTools) -> None:
         """Has tools join that are not there yet."""
         self._late = late
