@@ -157,7 +157,7 @@ async function everyCard(chat: Chat, model: ScriptedModel): Promise<void> {
 
 async function seriousFaults(chat: Chat): Promise<string[]> {
   const element = await chat.app.elementHandle();
-  const frame = await element?.ownerFrame();
+  const frame = await element.ownerFrame();
   if (!frame) throw new Error("the view is not there");
   await frame.evaluate(axe.source);
   const { violations } = await frame.evaluate(() =>

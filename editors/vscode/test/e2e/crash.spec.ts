@@ -1,18 +1,13 @@
 /** The server may go: the view says so, and the session and the draft are there again. */
 
 import { expect, test } from "./harness/fixtures";
-import { marked, signal } from "./harness/processes";
+import { signal } from "./harness/processes";
 import { Gate, say, turn } from "./harness/scripted-model";
 import type { VsCodeServer } from "./harness/vscode-server";
 
-function agentServer(server: VsCodeServer): number | undefined {
-  return marked(server.mark).find(({ command }) => command.includes("agent-lsp") && command.includes("--data-dir"))
-    ?.pid;
-}
-
 async function kill(server: VsCodeServer): Promise<void> {
-  await expect.poll(() => agentServer(server)).toBeDefined();
-  signal(agentServer(server) ?? 0, "SIGKILL");
+  await expect.poll(() => server.agent).toBeDefined();
+  signal(server.agent?.pid ?? 0, "SIGKILL");
 }
 
 test("a crash in mid-run says what happened, keeps session and draft, and goes on; the third one stops the restarting", async ({
@@ -29,11 +24,11 @@ test("a crash in mid-run says what happened, keeps session and draft, and goes o
   await expect(chat.rows("answer").last()).toContainText("Half an ans");
   await chat.composer.fill("a draft that must live");
   await chat.draftKept();
-  const first = agentServer(server);
+  const first = server.agent?.pid;
 
   await kill(server);
 
-  await expect.poll(() => agentServer(server)).not.toBe(first);
+  await expect.poll(() => server.agent?.pid).not.toBe(first);
   await chat.reaches("idle");
   await expect(chat.rows("user").last()).toContainText("go");
   await expect(chat.composer).toHaveValue("a draft that must live");
@@ -43,9 +38,9 @@ test("a crash in mid-run says what happened, keeps session and draft, and goes o
   await chat.run("are you there");
   await expect(chat.rows("answer").last()).toContainText("Alive again.");
 
-  const second = agentServer(server);
+  const second = server.agent?.pid;
   await kill(server);
-  await expect.poll(() => agentServer(server)).not.toBe(second);
+  await expect.poll(() => server.agent?.pid).not.toBe(second);
   await chat.reaches("idle");
   await kill(server);
 
@@ -53,8 +48,33 @@ test("a crash in mid-run says what happened, keeps session and draft, and goes o
   await expect(alert).toContainText(/crash|ended/i);
   await expect(alert.getByRole("button", { name: /log/i })).toBeVisible();
   await picture("server-gone");
-  expect(agentServer(server)).toBeUndefined();
+  expect(server.agent?.pid).toBeUndefined();
   await alert.getByRole("button", { name: /restart/i }).click();
   await chat.reaches("idle");
   await expect(chat.rows("answer").last()).toContainText("Alive again.");
+});
+
+test("a script error of the view shows what happened, and the page is not blank", async ({
+  chat,
+  model,
+  watch,
+  picture,
+}) => {
+  await chat.fresh();
+  model.script(turn(say("Before the error.")));
+  await chat.run("go");
+
+  await chat.app.evaluate(
+    () =>
+      void setTimeout(() => {
+        throw new Error("thrown by a test");
+      }),
+  );
+
+  await expect(chat.frame.getByRole("alert")).toContainText("thrown by a test");
+  await expect(chat.rows("answer").last()).toContainText("Before the error.");
+  await picture("script-error");
+  expect(watch.take().filter((fault) => !fault.includes("thrown by a test"))).toEqual([]);
+  await chat.reload();
+  await expect(chat.rows("answer").last()).toContainText("Before the error.");
 });

@@ -3,7 +3,34 @@
 import { COMPACTION_AT_TOKENS, expect, test } from "./harness/fixtures";
 import { say, turn, turnOf, use } from "./harness/scripted-model";
 
+test.use({
+  config: `
+[mcp_servers.sample]
+command = "${process.execPath}"
+args = ["${__dirname}/harness/mcp-server.mjs"]
+
+[mcp_servers.broken]
+command = "${process.execPath}"
+args = ["${__dirname}/harness/mcp-server.mjs", "fail"]
+`,
+});
+
 test.beforeEach(({ chat }) => chat.fresh());
+
+test("servers of tools say whether they are ready, with how many tools, or why not", async ({
+  chat,
+  model,
+  picture,
+}) => {
+  model.script(turn(say("With tools.")));
+  await chat.run("go");
+
+  const card = chat.rows("mcp").last();
+  await chat.unfold(card);
+  await expect(card).toContainText(/sample.*1 tool/s);
+  await expect(card).toContainText(/broken.*failed/s);
+  await picture("mcp");
+});
 
 test("the gauge shows tokens, window, share and cost, and stands at the mark when the engine compacts", async ({
   chat,
@@ -25,10 +52,9 @@ test("the gauge shows tokens, window, share and cost, and stands at the mark whe
   );
   await chat.send("more");
   await chat.reaches("compacting");
-  const share = await chat.app.evaluate((app) =>
-    Number(app.querySelector("[role=meter]")?.getAttribute("aria-valuenow")),
-  );
-  expect(share).toBeGreaterThan(0);
+  const shown = await gauge.getAttribute("aria-valuenow");
+  expect(Number(shown) / COMPACTION_AT_TOKENS).toBeGreaterThan(0.95);
+  expect(Number(shown) / COMPACTION_AT_TOKENS).toBeLessThan(1.05);
   await chat.reaches("idle");
 
   const card = chat.rows("compaction").last();

@@ -8,6 +8,8 @@ import { flood, Gate, say, turn, use } from "./harness/scripted-model";
 const paragraph = (index: number) =>
   `Paragraph ${index} has a few words to fill its line and then some more of them.\n\n`;
 
+const named = (name: string, count: number) => Array.from({ length: count }, (_, index) => `${name}${index}`);
+
 test.describe("following", () => {
   test.beforeEach(({ chat }) => chat.fresh());
 
@@ -91,20 +93,31 @@ test("reloading in the middle of a run brings everything back, every delta once"
   await expect(chat.composer).toHaveValue("a draft before the reload");
   await expect(chat.rows("answer").last()).toContainText("Delivered.", { timeout: 30_000 });
   await chat.reaches("idle");
-  const words = [
-    ...Array.from({ length: 40 }, (_, i) => `word${i}`),
-    ...Array.from({ length: 300 }, (_, i) => `later${i}`),
-  ];
-  await expect
-    .poll(async () =>
-      (await chat.rows("answer").allInnerTexts())
-        .join(" ")
-        .split(/\s+/)
-        .filter((word) => /^(word|later)\d/.test(word)),
-    )
-    .toEqual(words);
+  const words = [...named("word", 40), ...named("later", 300)];
+  await expect.poll(() => chat.words(/^(word|later)\d/)).toEqual(words);
   await picture("after-a-reload");
   await chat.composer.fill("");
+});
+
+test("hiding and showing the view in the middle of a run loses and doubles nothing", async ({ chat, model }) => {
+  await chat.fresh();
+  const gate = new Gate();
+  model.script(
+    turn(
+      flood(40, 4, (index) => `word${index} `),
+      gate,
+      flood(200, 2, (index) => `later${index} `),
+    ),
+  );
+  await chat.send("go on for long");
+  await gate.reached;
+  gate.open();
+
+  await chat.reload();
+
+  await chat.reaches("idle");
+  const words = [...named("word", 40), ...named("later", 200)];
+  await expect.poll(() => chat.words(/^(word|later)\d/)).toEqual(words);
 });
 
 test("an approval that was open before a reload is open after it", async ({ chat, model, bench, server }) => {

@@ -73,6 +73,30 @@ test("20,000 deltas into 10,000 messages cause no long task, and typing stays qu
   await chat.composer.fill("");
 });
 
+test("with a quarter of the processor the stream arrives whole and the page stays small", async ({
+  chat,
+  model,
+  page,
+}) => {
+  test.setTimeout(150_000);
+  await chat.fresh();
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("Emulation.setCPUThrottlingRate", { rate: 4 });
+  try {
+    model.script(turn(flood(5_000, 10, piece)));
+    await beginStrain(chat.app);
+    await chat.send("go");
+    await expect(chat.rows("answer").last()).toContainText("word4998", { timeout: 100_000 });
+    await chat.reaches("idle", 60_000);
+    const strain = await endStrain(chat.app);
+    keep("throttled", strain);
+    expect(strain.mostRows).toBeLessThanOrEqual(MOST_ROWS);
+    expect(strain.mostNodes).toBeLessThanOrEqual(MOST_NODES);
+  } finally {
+    await cdp.send("Emulation.setCPUThrottlingRate", { rate: 1 });
+  }
+});
+
 /** Keeps figures beside the pictures. */
 function keep(name: string, figures: object): void {
   mkdirSync(ARTIFACTS, { recursive: true });

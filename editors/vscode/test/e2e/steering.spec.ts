@@ -1,8 +1,7 @@
 /** While a run is on: what is sent is always in exactly one state, and Stop is always there. */
 
-import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "./harness/fixtures";
-import { marked } from "./harness/processes";
+import { marked, signal } from "./harness/processes";
 import { Gate, say, think, turn, use } from "./harness/scripted-model";
 
 test.beforeEach(({ chat }) => chat.fresh());
@@ -148,6 +147,27 @@ test("a failed request can be given up", async ({ chat, model }) => {
   expect(model.asked).toHaveLength(1);
 });
 
+test("a server that does not answer a stop can be restarted", async ({ chat, model, server, picture }) => {
+  const gate = new Gate();
+  model.script(turn(say("Going on"), gate));
+  await chat.send("go");
+  await gate.reached;
+  const pid = server.agent?.pid ?? 0;
+  signal(pid, "SIGSTOP");
+  try {
+    await chat.stopsWithin(100);
+    await expect(chat.button("Restart server")).toBeVisible({ timeout: 10_000 });
+    await picture("stop-unanswered");
+    await chat.button("Restart server").click();
+  } finally {
+    signal(pid, "SIGCONT");
+  }
+
+  await expect.poll(() => server.agent?.pid).not.toBe(pid);
+  await chat.reaches("idle");
+  await expect(chat.rows("user").last()).toContainText("go");
+});
+
 test("a draft stays with its session, whatever else is looked at", async ({ chat, model, bench }) => {
   model.script(turn(say("One.")), turn(say("Two.")));
   await chat.run("first session");
@@ -162,5 +182,4 @@ test("a draft stays with its session, whatever else is looked at", async ({ chat
   await expect(chat.rows("answer").last()).toContainText("One.");
   await expect(chat.composer).toHaveValue("a draft of the first");
   await chat.composer.fill("");
-  await delay(0);
 });

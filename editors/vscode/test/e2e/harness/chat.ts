@@ -102,6 +102,13 @@ export class Chat {
     expect(took).toBeLessThan(milliseconds);
   }
 
+  /** Throws the page away and lets the editor make it anew. */
+  async reload(): Promise<void> {
+    await this.bench.command("View: Toggle Secondary Side Bar Visibility");
+    await expect(this.bench.page.locator("iframe.webview.ready")).toHaveCount(0);
+    await this.open();
+  }
+
   async send(text: string): Promise<void> {
     await this.composer.fill(text);
     await this.composer.press("Enter");
@@ -128,6 +135,15 @@ export class Chat {
   /** Waits until the host has the draft that is in the composer: it is handed over when typing pauses. */
   async draftKept(): Promise<void> {
     await expect(this.app).toHaveAttribute("data-draft", "kept");
+  }
+
+  /** The words of all answers on screen or near it that match, in order. */
+  async words(pattern: RegExp): Promise<string[]> {
+    const texts = await this.rows("answer").allInnerTexts();
+    return texts
+      .join(" ")
+      .split(/\s+/)
+      .filter((word) => pattern.test(word));
   }
 
   async distanceFromBottom(): Promise<number> {

@@ -31,6 +31,8 @@ interface WorkerOptions {
   readonly settings: Readonly<Record<string, unknown>>;
   /** `null`: the scripted model; else `provider/model`. */
   readonly defaultModel: string | null;
+  /** Further configuration of the agent's server, as TOML. */
+  readonly config: string;
 }
 
 interface TestFixtures {
@@ -48,11 +50,12 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
   trusted: [true, { option: true, scope: "worker" }],
   settings: [{}, { option: true, scope: "worker" }],
   defaultModel: [null, { option: true, scope: "worker" }],
+  config: ["", { option: true, scope: "worker" }],
 
   stage: [
-    async ({ browser, trusted, settings, defaultModel }, use) => {
+    async ({ browser, trusted, settings, defaultModel, config }, use) => {
       const model = await ScriptedModel.start();
-      const server = new VsCodeServer({ trusted, settings, config: configuration(model.url, defaultModel) });
+      const server = new VsCodeServer({ trusted, settings, config: configuration(model.url, defaultModel) + config });
       try {
         await server.start();
         const context = await browser.newContext({

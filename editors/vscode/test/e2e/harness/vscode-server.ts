@@ -7,7 +7,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { leftBehind, MARK, signal } from "./processes";
+import { leftBehind, MARK, marked, signal, type Process } from "./processes";
 
 /** What the Makefile says about where things are. */
 function required(name: string): string {
@@ -75,8 +75,18 @@ export class VsCodeServer {
     return `http://127.0.0.1:${this.port}/?folder=${encodeURIComponent(this.workspace)}`;
   }
 
+  /** Of a workspace with several folders, by the file that names them. */
+  urlOf(workspaceFile: string): string {
+    return `http://127.0.0.1:${this.port}/?workspace=${encodeURIComponent(workspaceFile)}`;
+  }
+
   get log(): string {
     return readFileSync(join(this.root, "server.log"), "utf8");
+  }
+
+  /** The agent's server that the extension has started, if it runs. */
+  get agent(): Process | undefined {
+    return marked(this.mark).find(({ command }) => command.includes("--data-dir") && command.includes("agent-lsp"));
   }
 
   /** Changes settings; the running editor takes them up by itself. `undefined` takes one back. */
