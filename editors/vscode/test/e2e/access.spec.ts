@@ -35,7 +35,7 @@ test("by keyboard alone: open, ask, look at the approval, allow it, walk the mes
 
   await chat.reaches("idle");
   await bench.command("Agent: Previous Message");
-  const focused = chat.transcript.locator("[role=article]:focus");
+  const focused = chat.transcript.locator("article:focus");
   await expect(focused).toHaveCount(1);
   const first = await focused.getAttribute("aria-label");
   await bench.command("Agent: Previous Message");
@@ -52,9 +52,9 @@ test("messages are articles with an author and a position, and the stream is in 
   await gate.reached;
 
   await expect(chat.rows("user").last()).toHaveAttribute("aria-label", /you/i);
-  await expect(chat.rows("answer").last()).toHaveAttribute("aria-label", /agent/i);
-  await expect(chat.rows("answer").last()).toHaveAttribute("aria-posinset", /\d+/);
-  const live = chat.rows("answer").last().locator("xpath=ancestor-or-self::*[@aria-live and @aria-live!='off']");
+  await expect(chat.rows("text").last()).toHaveAttribute("aria-label", /agent/i);
+  await expect(chat.rows("text").last()).toHaveAttribute("aria-posinset", /\d+/);
+  const live = chat.rows("text").last().locator("xpath=ancestor-or-self::*[@aria-live and @aria-live!='off']");
   await expect(live).toHaveCount(0);
   gate.open();
   await chat.reaches("idle");

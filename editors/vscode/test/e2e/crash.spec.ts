@@ -21,7 +21,7 @@ test("a crash in mid-run says what happened, keeps session and draft, and goes o
   model.script(turn(say("Half an ans"), gate));
   await chat.send("go");
   await gate.reached;
-  await expect(chat.rows("answer").last()).toContainText("Half an ans");
+  await expect(chat.rows("text").last()).toContainText("Half an ans");
   await chat.composer.fill("a draft that must live");
   await chat.draftKept();
   const first = server.agent?.pid;
@@ -36,7 +36,7 @@ test("a crash in mid-run says what happened, keeps session and draft, and goes o
   model.script(turn(say("Alive again.")));
   await chat.composer.fill("");
   await chat.run("are you there");
-  await expect(chat.rows("answer").last()).toContainText("Alive again.");
+  await expect(chat.rows("text").last()).toContainText("Alive again.");
 
   const second = server.agent?.pid;
   await kill(server);
@@ -51,7 +51,7 @@ test("a crash in mid-run says what happened, keeps session and draft, and goes o
   expect(server.agent?.pid).toBeUndefined();
   await alert.getByRole("button", { name: /restart/i }).click();
   await chat.reaches("idle");
-  await expect(chat.rows("answer").last()).toContainText("Alive again.");
+  await expect(chat.rows("text").last()).toContainText("Alive again.");
 });
 
 test("a script error of the view shows what happened, and the page is not blank", async ({
@@ -72,9 +72,9 @@ test("a script error of the view shows what happened, and the page is not blank"
   );
 
   await expect(chat.frame.getByRole("alert")).toContainText("thrown by a test");
-  await expect(chat.rows("answer").last()).toContainText("Before the error.");
+  await expect(chat.rows("text").last()).toContainText("Before the error.");
   await picture("script-error");
   expect(watch.take().filter((fault) => !fault.includes("thrown by a test"))).toEqual([]);
   await chat.reload();
-  await expect(chat.rows("answer").last()).toContainText("Before the error.");
+  await expect(chat.rows("text").last()).toContainText("Before the error.");
 });

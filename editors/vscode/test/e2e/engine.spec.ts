@@ -62,7 +62,7 @@ test("the gauge shows tokens, window, share and cost, and stands at the mark whe
   await picture("compaction");
   await chat.unfold(card);
   await expect(card).toContainText("A summary of it all.");
-  await expect(chat.rows("answer").first()).toContainText("Half of it.");
+  await expect(chat.rows("text").first()).toContainText("Half of it.");
 });
 
 test("an unknown window or price shows no made-up figure", async ({ chat, model, bench }) => {
@@ -87,5 +87,5 @@ test("a run that fails says why in plain words, and the next one goes on", async
 
   model.script(turn(say("Better.")));
   await chat.run("again");
-  await expect(chat.rows("answer").last()).toContainText("Better.");
+  await expect(chat.rows("text").last()).toContainText("Better.");
 });

@@ -22,7 +22,7 @@ test.describe("without a server", () => {
     await expect(chat.composer).toBeVisible({ timeout: 180_000 });
     await chat.reaches("idle", 60_000);
     await chat.run("hello");
-    await expect(chat.rows("answer").last()).toContainText("rehearsal");
+    await expect(chat.rows("text").last()).toContainText("rehearsal");
     await picture("first-run-installed");
   });
 });

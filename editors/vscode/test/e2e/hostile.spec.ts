@@ -56,10 +56,10 @@ test("a hostile reply causes no request and runs nothing", async ({ chat, model,
     .locator("a")
     .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
   expect(targets.filter((href) => /^(javascript|data|command|vscode|file):/i.test(href))).toEqual([]);
-  await expect(chat.rows("answer").first()).toContainText("evil.example");
+  await expect(chat.rows("text").first()).toContainText("evil.example");
   const pages = page.context().pages().length;
   for (const name of ["click", "data", "command", "vscode"]) {
-    const link = chat.rows("answer").first().getByText(name, { exact: true }).first();
+    const link = chat.rows("text").first().getByText(name, { exact: true }).first();
     await link.click();
   }
   expect(page.context().pages()).toHaveLength(pages);

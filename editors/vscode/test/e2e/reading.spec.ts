@@ -22,7 +22,7 @@ test.describe("following", () => {
     model.script(turn(flood(60, 5, paragraph), gate, flood(150, 5, paragraph)));
     await chat.send("go");
     await gate.reached;
-    await expect(chat.rows("answer").last()).toContainText("Paragraph 59");
+    await expect(chat.rows("text").last()).toContainText("Paragraph 59");
     await expect.poll(() => chat.distanceFromBottom()).toBeLessThanOrEqual(2);
     await chat.transcript.hover();
     await page.mouse.wheel(0, -40);
@@ -37,7 +37,7 @@ test.describe("following", () => {
     expect(moved).toBeLessThanOrEqual(1);
     await chat.button(/^Latest/).click();
     await expect.poll(() => chat.distanceFromBottom()).toBeLessThanOrEqual(2);
-    await expect(chat.rows("answer").last()).toContainText("Paragraph 149");
+    await expect(chat.rows("text").last()).toContainText("Paragraph 149");
   });
 
   test("neither PageUp nor a message that is sent moves what is being read", async ({ chat, model }) => {
@@ -45,7 +45,7 @@ test.describe("following", () => {
     model.script(turn(flood(80, 10, paragraph), gate, flood(80, 5, paragraph)), turn(say("End.")));
     await chat.send("go");
     await gate.reached;
-    await expect(chat.rows("answer").last()).toContainText("Paragraph 79");
+    await expect(chat.rows("text").last()).toContainText("Paragraph 79");
     await chat.transcript.focus();
     await chat.transcript.press("PageUp");
     await expect.poll(() => chat.distanceFromBottom()).toBeGreaterThan(2);
@@ -91,7 +91,7 @@ test("reloading in the middle of a run brings everything back, every delta once"
   await chat.open();
 
   await expect(chat.composer).toHaveValue("a draft before the reload");
-  await expect(chat.rows("answer").last()).toContainText("Delivered.", { timeout: 30_000 });
+  await expect(chat.rows("text").last()).toContainText("Delivered.", { timeout: 30_000 });
   await chat.reaches("idle");
   const words = [...named("word", 40), ...named("later", 300)];
   await expect.poll(() => chat.words(/^(word|later)\d/)).toEqual(words);
@@ -149,7 +149,7 @@ test.describe("a session of 10,000 messages", () => {
     await chat.open();
     await bench.command("Agent: Sessions…");
     await bench.choice("A long story").first().click();
-    await expect(chat.rows("answer").last()).toContainText("Part 9996");
+    await expect(chat.rows("text").last()).toContainText("Part 9996");
   });
 
   test("shows its last screen, then pages upwards without moving what is at the top", async ({

@@ -25,10 +25,10 @@ test("a session is renamed, resumed, forked and deleted by the keyboard", async 
   await bench.command("Agent: Sessions…");
   await picture("sessions");
   await bench.choice("Renamed by hand").first().click();
-  await expect(chat.rows("answer").last()).toContainText("The first answer.");
+  await expect(chat.rows("text").last()).toContainText("The first answer.");
 
   await bench.command("Agent: Fork Session");
-  await expect(chat.rows("answer").last()).toContainText("The first answer.");
+  await expect(chat.rows("text").last()).toContainText("The first answer.");
   model.script(turn(say("Only in the fork.")));
   await chat.run("go another way");
   expect(model.asked[0]?.text).toContain("the first question");

@@ -44,7 +44,7 @@ test("20,000 deltas into 10,000 messages cause no long task, and typing stays qu
   await chat.open();
   await bench.command("Agent: Sessions…");
   await bench.choice("A long story").first().click();
-  await expect(chat.rows("answer").last()).toContainText("Part 9996");
+  await expect(chat.rows("text").last()).toContainText("Part 9996");
   const cdp = await page.context().newCDPSession(page);
   const heap = async () => {
     await cdp.send("HeapProfiler.collectGarbage");
@@ -54,7 +54,7 @@ test("20,000 deltas into 10,000 messages cause no long task, and typing stays qu
   model.script(turn(flood(DELTAS, 10, piece)));
   await beginStrain(chat.app);
   await chat.send("go");
-  await expect(chat.rows("answer").last()).toContainText("word");
+  await expect(chat.rows("text").last()).toContainText("word");
   await chat.composer.focus();
   const latencies = await keyLatencies(chat.composer, () =>
     page.keyboard.type("typed while it streams", { delay: 120 }),
@@ -62,7 +62,7 @@ test("20,000 deltas into 10,000 messages cause no long task, and typing stays qu
 
   await chat.reaches("idle", 100_000);
   const strain = await endStrain(chat.app);
-  await expect(chat.rows("answer").last()).toContainText(`word${DELTAS - 2}`);
+  await expect(chat.rows("text").last()).toContainText(`word${DELTAS - 2}`);
   const figures = { ...strain, slowestKeyMs: Math.max(...latencies), heapBefore, heapAfter: await heap() };
   keep("streaming", figures);
   expect(strain.longTasks.filter((ms) => ms > LONGEST_TASK_MS)).toEqual([]);
@@ -86,7 +86,7 @@ test("with a quarter of the processor the stream arrives whole and the page stay
     model.script(turn(flood(5_000, 10, piece)));
     await beginStrain(chat.app);
     await chat.send("go");
-    await expect(chat.rows("answer").last()).toContainText("word4998", { timeout: 100_000 });
+    await expect(chat.rows("text").last()).toContainText("word4998", { timeout: 100_000 });
     await chat.reaches("idle", 60_000);
     const strain = await endStrain(chat.app);
     keep("throttled", strain);

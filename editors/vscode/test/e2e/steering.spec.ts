@@ -18,13 +18,13 @@ test("a text streams, thinking is folded, and the answer is announced once", asy
   );
   await chat.send("go");
   await gate.reached;
-  await expect(chat.rows("answer").last()).toContainText("Some bold");
+  await expect(chat.rows("text").last()).toContainText("Some bold");
   await chat.reaches("running");
   await expect(chat.rows("thinking")).not.toContainText("First I think about it.");
   gate.open();
 
   await chat.reaches("idle");
-  await expect(chat.rows("answer").last().locator("pre code")).toContainText("print('hi')");
+  await expect(chat.rows("text").last().locator("pre code")).toContainText("print('hi')");
   await expect(chat.announced).toContainText(/answer complete/i);
   await picture("streamed");
   await chat.unfold(chat.rows("thinking"));
@@ -79,7 +79,7 @@ test("what is queued for afterwards becomes the next run", async ({ chat, model 
   await expect(chat.queued).toContainText("and then this");
   gate.open();
 
-  await expect(chat.rows("answer").last()).toContainText("Second.");
+  await expect(chat.rows("text").last()).toContainText("Second.");
   await chat.reaches("idle");
   await expect(chat.queued).toHaveCount(0);
   expect(model.asked).toHaveLength(2);
@@ -101,7 +101,7 @@ test("stopping shows at once that it does, ends the command, and what was queued
 
   await chat.reaches("idle");
   await expect.poll(() => marked(server.mark).some(({ command }) => command === "sleep 301")).toBe(false);
-  await expect(chat.rows("end").last()).toContainText(/sleep 301|exec_command|command/);
+  await expect(chat.rows("run_end").last()).toContainText(/sleep 301|exec_command|command/);
   await expect(chat.queued).toHaveCount(0);
   await expect(chat.composer).toHaveValue(/a word for later/);
   await chat.composer.fill("");
@@ -117,7 +117,7 @@ test("Esc in the composer stops the run", async ({ chat, model, page }) => {
   await page.keyboard.press("Escape");
 
   await chat.reaches("idle");
-  await expect(chat.rows("answer").last()).toContainText("Going on and on");
+  await expect(chat.rows("text").last()).toContainText("Going on and on");
 });
 
 test("a failed request waits in sight, and can be retried now", async ({ chat, model, picture }) => {
@@ -133,7 +133,7 @@ test("a failed request waits in sight, and can be retried now", async ({ chat, m
   await card.getByRole("button", { name: "Retry now" }).click();
 
   await chat.reaches("idle", 10_000);
-  await expect(chat.rows("answer").last()).toContainText("There.");
+  await expect(chat.rows("text").last()).toContainText("There.");
 });
 
 test("a failed request can be given up", async ({ chat, model }) => {
@@ -179,7 +179,7 @@ test("a draft stays with its session, whatever else is looked at", async ({ chat
   await bench.command("Agent: Sessions…");
   await bench.choice("first session").first().click();
 
-  await expect(chat.rows("answer").last()).toContainText("One.");
+  await expect(chat.rows("text").last()).toContainText("One.");
   await expect(chat.composer).toHaveValue("a draft of the first");
   await chat.composer.fill("");
 });

@@ -28,7 +28,7 @@ export class Chat {
 
   /** The rows on screen or near it, of one kind if it is given. */
   rows(kind?: string): Locator {
-    return this.transcript.locator(kind ? `[role=article][data-kind="${kind}"]` : "[role=article]");
+    return this.transcript.locator(kind ? `article[data-kind="${kind}"]` : "article");
   }
 
   button(name: string | RegExp): Locator {
@@ -139,7 +139,7 @@ export class Chat {
 
   /** The words of all answers on screen or near it that match, in order. */
   async words(pattern: RegExp): Promise<string[]> {
-    const texts = await this.rows("answer").allInnerTexts();
+    const texts = await this.rows("text").allInnerTexts();
     return texts
       .join(" ")
       .split(/\s+/)

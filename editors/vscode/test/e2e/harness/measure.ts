@@ -92,7 +92,7 @@ export async function openingTime(app: Locator, text: string): Promise<{ tookMs:
     const before = activity.pages;
     delete activity.historyAt;
     const isShown = () =>
-      [...root.querySelectorAll("[role=article]")].some(
+      [...root.querySelectorAll("article")].some(
         (row) => row.textContent.includes(wanted) && row.getBoundingClientRect().bottom > 0,
       );
     while (!isShown()) await new Promise((resolve) => requestAnimationFrame(resolve));
@@ -111,7 +111,7 @@ export async function beginStrain(app: Locator): Promise<void> {
     });
     observer.observe({ entryTypes: ["longtask"] });
     const timer = setInterval(() => {
-      strain.mostRows = Math.max(strain.mostRows, document.querySelectorAll("[role=article]").length);
+      strain.mostRows = Math.max(strain.mostRows, document.querySelectorAll("article").length);
       strain.mostNodes = Math.max(strain.mostNodes, document.getElementsByTagName("*").length);
     }, 100);
     strain.stop = () => {
@@ -160,7 +160,7 @@ export async function largestMoveWhile(list: Locator, act: () => Promise<void>):
   await list.evaluate((box) => {
     const { top, left, width } = box.getBoundingClientRect();
     const seen = document.elementFromPoint(left + width / 3, top + 60);
-    const anchor = seen?.closest("p, li, pre, [role=article]") ?? seen;
+    const anchor = seen?.closest("p, li, pre, article") ?? seen;
     if (!anchor || !box.contains(anchor)) throw new Error("nothing stands at the top of the list");
     const began = anchor.getBoundingClientRect().top;
     let goesOn = true;
@@ -189,7 +189,7 @@ export async function displacementBy(list: Locator, act: () => Promise<void>): P
     document.querySelector("[data-anchor]")?.removeAttribute("data-anchor");
     document
       .elementFromPoint(left + width / 3, from + height / 4)
-      ?.closest("[role=article]")
+      ?.closest("article")
       ?.setAttribute("data-anchor", "");
   });
   const before = await top();
