@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -48,14 +49,17 @@ async def history(hub: Hub, connection: Connection, params: HistoryParams) -> by
     """A page of a session's history, as JSON; for an open one also what is going on, all of it as of one moment."""
     served = hub.find(params.session_id)
     if served is None:
-        page = await asyncio.to_thread(hub.stored_history, params.session_id, params.limit, params.cursor)
+        stored = partial(hub.stored_history, from_end=params.from_end)
+        page = await asyncio.to_thread(stored, params.session_id, params.limit, params.cursor)
         return _answer(page, (), 0, {"runs": [], "steers": [], "approvals": []})
     trace = served.session.trace
     next_seq, pending = connection.outbox.barrier(params.session_id), _pending(served)
     live = tuple(envelope(fragment) for fragment in served.session.session.so_far())
     until = trace.end()
-    page = await asyncio.to_thread(trace.history, params.limit, params.cursor, until)
-    return _answer(page, () if page.next_cursor else live, next_seq, pending)
+    read = trace.latest if params.from_end else trace.history
+    page = await asyncio.to_thread(read, params.limit, params.cursor, until)
+    is_last = params.cursor is None if params.from_end else not page.next_cursor
+    return _answer(page, live if is_last else (), next_seq, pending)
 
 
 def _answer(page: Page, live: Sequence[Message], next_seq: int, pending: dict[str, Any]) -> bytes:
@@ -63,6 +67,8 @@ def _answer(page: Page, live: Sequence[Message], next_seq: int, pending: dict[st
     fields = [b'"messages":[%b]' % b",".join(map(encode, page.messages)), b'"nextSeq":%d' % next_seq]
     if page.next_cursor:
         fields.append(b'"nextCursor":%b' % to_json(page.next_cursor))
+    if page.previous_cursor:
+        fields.append(b'"previousCursor":%b' % to_json(page.previous_cursor))
     if live:
         fields.append(b'"live":[%b]' % b",".join(map(encode, live)))
     fields.append(b'"pending":%b' % to_json(pending, by_alias=True, exclude_none=True))

@@ -186,9 +186,10 @@ class Hub:
         """Where a session keeps files of its own, there or not."""
         return self._store.scratchpad(session_id)
 
-    def stored_history(self, session_id: str, limit: int, cursor: str | None) -> Page:
+    def stored_history(self, session_id: str, limit: int, cursor: str | None, *, from_end: bool) -> Page:
         """A page of the history of a session that is only on the disk. Raises SessionNotFound or InvalidParams."""
-        return self._store.history(session_id, limit, cursor)
+        read = self._store.latest if from_end else self._store.history
+        return read(session_id, limit, cursor)
 
     def _told(self, stored: StoredSession) -> SessionInfo:
         served = self._open.get(stored.session_id)

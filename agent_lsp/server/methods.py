@@ -125,11 +125,12 @@ class ListParams(Params):
 
 
 class HistoryParams(Params):
-    """`agent/session/history`."""
+    """`agent/session/history`: the messages after the cursor, or with `from_end` the last ones before it."""
 
     session_id: str
     limit: Annotated[int, Field(ge=1, le=10_000)] = 200
     cursor: str | None = None
+    from_end: bool = False
 
 
 class UpdateParams(Params):

@@ -104,10 +104,15 @@ class Pending(Result):
 
 
 class HistoryAnswer(Result):
-    """A page, oldest first. Notifications from `nextSeq` on continue it; `live` are the fragments of a running turn."""
+    """A page, oldest first. Notifications from `nextSeq` on continue it; `live` are the fragments of a running turn.
+
+    `nextCursor` leads on to what follows; `previousCursor`, of a page read from the end, back to what comes before it.
+    `live` is on the page that has the newest message.
+    """
 
     messages: list[OmniMessage]
     next_cursor: str | None = None
+    previous_cursor: str | None = None
     live: list[OmniMessage] | None = None
     next_seq: int
     pending: Pending

@@ -13,7 +13,7 @@ from agent_lsp.messages.envelope import Message
 from agent_lsp.slotted import frozen
 from agent_lsp.trace.cursor import seal, unseal
 from agent_lsp.trace.paths import TracePath
-from agent_lsp.trace.reader import parse, read_records
+from agent_lsp.trace.reader import parse, read_backwards, read_records
 
 _CURSOR = re.compile(r"([0-9]{1,9})\.([0-9]{1,18})")
 
@@ -47,10 +47,14 @@ class End:
 
 @frozen
 class Page:
-    """Some messages of a history, and the cursor of what follows them (None: nothing, at the moment)."""
+    """Some messages of a history, oldest first, and the cursor of what comes next in the direction of reading.
+
+    None: nothing, at the moment. Reading forward sets `next_cursor`, reading from the end `previous_cursor`.
+    """
 
     messages: tuple[Message, ...]
     next_cursor: str | None = None
+    previous_cursor: str | None = None
 
 
 class SessionTrace(Trace, Protocol):
@@ -77,6 +81,10 @@ class SessionTrace(Trace, Protocol):
         """A page of the messages before `until` (default: now). With `until`, it may be called from another thread."""
         ...
 
+    def latest(self, limit: int, cursor: str | None = None, until: End | None = None) -> Page:
+        """The last messages before the cursor (default: before `until`, or now), under the same conditions."""
+        ...
+
     async def close(self) -> None:
         """Brings everything to the disk and lets go of it; lines appended later are ignored."""
         ...
@@ -94,9 +102,28 @@ def page(found: Iterable[tuple[Position, Message]], limit: int) -> Page:
     return Page(tuple(messages))
 
 
+def last_page(found: Iterable[tuple[Position, Message]], limit: int) -> Page:
+    """The first `limit` of messages that come last first (each with the position before it), in their right order."""
+    messages: list[Message] = []
+    first: Position | None = None
+    for position, message in found:
+        if first is not None and len(messages) >= limit:
+            return Page(tuple(reversed(messages)), previous_cursor=encode_cursor(first))
+        messages.append(message)
+        first = position
+    return Page(tuple(reversed(messages)))
+
+
 def traced(files: Sequence[TracePath], start: Position, until: End | None = None) -> Iterator[tuple[Position, Message]]:
     """The messages from `start` on, each with the position after it. Lines that are no message are passed over."""
     return chain(_in_files(files, start, until), _in_memory(start, until))
+
+
+def traced_backwards(
+    files: Sequence[TracePath], stop: Position | None, until: End | None = None
+) -> Iterator[tuple[Position, Message]]:
+    """The messages before `stop` (default: before `until`, else all), last first, each with the position before it."""
+    return chain(_in_memory_backwards(stop, until), _in_files_backwards(files, stop, until))
 
 
 def encode_cursor(position: Position) -> str:
@@ -121,6 +148,28 @@ def _in_files(files: Sequence[TracePath], start: Position, until: End | None) ->
         for record in read_records(file.path, begin, stop):
             if record.message is not None:
                 yield Position(file.index, record.end), record.message
+
+
+def _in_files_backwards(
+    files: Sequence[TracePath], stop: Position | None, until: End | None
+) -> Iterator[tuple[Position, Message]]:
+    bounds = [place for place in (stop, until.written if until else None) if place]
+    last = min(bounds, default=None)
+    for file in reversed(files):
+        if last and file.index > last.index:
+            continue
+        before = last.offset if last and file.index == last.index else None
+        for begin, message in read_backwards(file.path, before):
+            yield Position(file.index, begin), message
+
+
+def _in_memory_backwards(stop: Position | None, until: End | None) -> Iterator[tuple[Position, Message]]:
+    if until is None:
+        return
+    begins = [until.written, *(held.end for held in until.unwritten)]
+    for begin, held in reversed(list(zip(begins, until.unwritten, strict=False))):
+        if (stop is None or held.end <= stop) and (message := parse(held.line)) is not None:
+            yield begin, message
 
 
 def _in_memory(start: Position, until: End | None) -> Iterator[tuple[Position, Message]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, envelope
-from agent_lsp.trace.history import End, Page, Position, SessionTrace, decode_cursor, page
+from agent_lsp.trace.history import End, Page, Position, SessionTrace, decode_cursor, last_page, page
 from agent_lsp.trace.paths import DataDir
 from agent_lsp.trace.reader import parse
 
@@ -53,6 +53,12 @@ class MemoryTrace:
         """A page of the messages, oldest first. InvalidParams for a cursor that is none."""
         return page(self._messages(decode_cursor(cursor).offset, (until or self.end()).written.offset), limit)
 
+    def latest(self, limit: int, cursor: str | None = None, until: End | None = None) -> Page:
+        """The last messages before the cursor. InvalidParams for a cursor that is none."""
+        end = (until or self.end()).written.offset
+        stop = end if cursor is None else min(end, decode_cursor(cursor).offset)
+        return last_page(self._backwards(stop), limit)
+
     async def close(self) -> None:
         """The trace can still be read and takes no more lines; on the disk nothing is left."""
         self._closed = True
@@ -63,6 +69,11 @@ class MemoryTrace:
         for number in range(start, min(stop, len(self._lines))):
             if message := parse(self._lines[number]):
                 yield Position(1, number + 1), message
+
+    def _backwards(self, stop: int) -> Iterator[tuple[Position, Message]]:
+        for number in range(min(stop, len(self._lines)) - 1, -1, -1):
+            if message := parse(self._lines[number]):
+                yield Position(1, number), message
 
 
 if TYPE_CHECKING:

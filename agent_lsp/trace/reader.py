@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from agent_lsp.messages.envelope import MESSAGE, Message, MetaMessage
 from agent_lsp.slotted import frozen
 
+_BLOCK_BYTES = 65_536
 _NAMED_LINES = 20
 """So many bad lines are named in a warning; a file with more has other troubles."""
 
@@ -49,6 +51,36 @@ def read_records(path: Path, start: int = 0, stop: int | None = None) -> Iterato
             end += len(line)
             if not line.isspace():
                 yield Record(number, end, parse(line), line.endswith(b"\n"))
+
+
+def read_backwards(path: Path, stop: int | None = None) -> Iterator[tuple[int, Message]]:
+    """The messages before the byte `stop` (default: the end), last first, each with the byte where its line begins.
+
+    Reads no more of the file than is asked for. `stop` is where a line begins. OSError when the file cannot be read.
+    """
+    with path.open("rb") as file:
+        at = file.seek(0, os.SEEK_END) if stop is None else stop
+        size, tail = _BLOCK_BYTES, b""
+        while at > 0:
+            size = min(size, at)
+            at = file.seek(at - size)
+            block = file.read(size) + tail
+            begin = block.find(b"\n") + 1 if at else 0
+            if at and not begin:
+                size, tail = size * 2, block  # a long line is not joined again and again
+                continue
+            yield from _last_first(block, begin, at)
+            size, tail = _BLOCK_BYTES, block[:begin]
+
+
+def _last_first(block: bytes, begin: int, offset: int) -> Iterator[tuple[int, Message]]:
+    """The messages of the whole lines from `begin` on in a block that is `offset` bytes into its file."""
+    end = len(block)
+    for line in reversed(block[begin:].split(b"\n")):
+        start = end - len(line)
+        if line and (message := parse(line)) is not None:
+            yield offset + start, message
+        end = start - 1
 
 
 def read_trace(path: Path, warn: Callable[[str], None]) -> Iterator[Message]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.slotted import frozen, mutable
 from agent_lsp.trace.cursor import seal, unseal
 from agent_lsp.trace.file import lock_newest
-from agent_lsp.trace.history import Page, decode_cursor, page, traced
+from agent_lsp.trace.history import Page, decode_cursor, last_page, page, traced, traced_backwards
 from agent_lsp.trace.paths import DataDir, TracePath
 from agent_lsp.trace.reader import read_meta
 from agent_lsp.trace.summary import Scan, Totals, last_timestamp, scan
@@ -122,10 +122,14 @@ class SessionStore:
         SessionNotFound when there is no trace or it cannot be read, InvalidParams for a cursor that is none.
         """
         start = decode_cursor(cursor)
-        try:
+        with _found(session_id):
             return page(traced(self._files(session_id), start), limit)
-        except OSError as error:
-            raise SessionNotFound(session_id, f"its trace cannot be read ({error.strerror})") from error
+
+    def latest(self, session_id: str, limit: int = 200, cursor: str | None = None) -> Page:
+        """The last messages of the session's traces before the cursor (default: the end). Errors as of `history`."""
+        stop = None if cursor is None else decode_cursor(cursor)
+        with _found(session_id):
+            return last_page(traced_backwards(self._files(session_id), stop), limit)
 
     def scratchpad(self, session_id: str) -> Path:
         """Where a session keeps files of its own, there or not. SessionNotFound when the id is none."""
@@ -169,6 +173,14 @@ class SessionStore:
                 seen[session_id] = looked
         self._seen = seen
         return sorted(seen.items(), key=lambda item: (item[1].updated_at, item[0]), reverse=True)
+
+
+@contextlib.contextmanager
+def _found(session_id: str) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SessionNotFound(session_id, f"its trace cannot be read ({error.strerror})") from error
 
 
 def _look(files: Sequence[TracePath], before: _Seen | None) -> _Seen | None:

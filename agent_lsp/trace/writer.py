@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 from agent_lsp.messages.envelope import SessionMeta, encode, envelope
 from agent_lsp.slotted import frozen
 from agent_lsp.trace.file import TraceFile, Write, create_trace_file, lock_newest, sync_all
-from agent_lsp.trace.history import End, Page, Position, SessionTrace, Unwritten, decode_cursor, page, traced
+from agent_lsp.trace.history import (
+    End,
+    Page,
+    Position,
+    SessionTrace,
+    Unwritten,
+    decode_cursor,
+    last_page,
+    page,
+    traced,
+    traced_backwards,
+)
 from agent_lsp.trace.paths import DataDir, TracePath
 
 HELD_BYTES = 8 * 1024 * 1024
@@ -154,6 +165,11 @@ class TraceWriter:
         """
         start, until = decode_cursor(cursor), until or self.end()
         return page(traced(self._data.trace_files(self._session_id), start, until), limit)
+
+    def latest(self, limit: int, cursor: str | None = None, until: End | None = None) -> Page:
+        """The last messages before the cursor (default: the end), under the same conditions."""
+        stop, until = None if cursor is None else decode_cursor(cursor), until or self.end()
+        return last_page(traced_backwards(self._data.trace_files(self._session_id), stop, until), limit)
 
     def abandon(self) -> None:
         """Lets go of the file and its lock at once: the session is not resumed after all."""

@@ -111,6 +111,9 @@ async def test_history_and_notifications_join_without_gap_or_repetition(tmp_path
         await client.until(lambda: client.streamed("partial_text"))
         session = client.told("agent/message")[0]["sessionId"]
         seen = await client.ask("agent/session/history", sessionId=session)
+        last = await client.ask("agent/session/history", sessionId=session, fromEnd=True, limit=1)
+        assert last["messages"] == seen["messages"][-1:]
+        assert [one["payload"] for one in last["live"]] == [one["payload"] for one in seen["live"]]
         opened.set()
         await run
 
@@ -251,6 +254,12 @@ async def test_pages_join_to_the_whole(tmp_path, monkeypatch):
             paged += page["messages"]
             cursor = {"cursor": page["nextCursor"]} if "nextCursor" in page else None
         assert paged == whole
+        latest, cursor = [], {}
+        while cursor is not None:
+            page = await client.ask("agent/session/history", sessionId=session, limit=3, fromEnd=True, **cursor)
+            latest = page["messages"] + latest
+            cursor = {"cursor": page["previousCursor"]} if "previousCursor" in page else None
+        assert latest == whole
         refused = await client.refusal("agent/session/history", sessionId=session, cursor="nonsense")
         assert refused.fields == ["cursor"]
 
@@ -264,6 +273,8 @@ async def test_a_closed_session_keeps_its_history(tmp_path, monkeypatch):
         after = await client.ask("agent/session/history", sessionId=session)
         assert after["messages"] == before["messages"]
         assert after["nextSeq"] == 0
+        latest = await client.ask("agent/session/history", sessionId=session, limit=2, fromEnd=True)
+        assert latest["messages"] == before["messages"][-2:] and latest["previousCursor"]
 
 
 @pytest.mark.asyncio

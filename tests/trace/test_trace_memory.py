@@ -25,6 +25,17 @@ def pages(trace, limit, between=lambda: None):
         between()
 
 
+def pages_from_the_end(trace, limit, between=lambda: None):
+    found, cursor = [], None
+    while True:
+        page = trace.latest(limit, cursor)
+        found.insert(0, page.messages)
+        if not page.previous_cursor:
+            return found
+        cursor = page.previous_cursor
+        between()
+
+
 @pytest.mark.parametrize("kind", ["memory", "disk"])
 def test_history_is_there_before_the_first_run(sessions, kind):
     trace = open_trace(sessions, kind)
@@ -67,6 +78,25 @@ def test_a_history_that_grows_while_it_is_paged_repeats_and_misses_nothing(sessi
 
 
 @pytest.mark.parametrize("kind", ["memory", "disk"])
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+def test_pages_from_the_end_make_the_same_history_whatever_is_added_meanwhile(sessions, kind, limit):
+    trace = open_trace(sessions, kind)
+    sent = [sessions.run(), sessions.text("a"), sessions.text("b"), sessions.line(sessions.meta()), sessions.text("c")]
+    for line in sent[:3]:
+        trace.append(line)
+    trace.rotate([sent[3]])
+    trace.append(sent[4])
+
+    def grow():
+        trace.rotate([])
+        trace.append(sessions.text("later"))
+
+    found = pages_from_the_end(trace, limit, grow)
+    assert [encode(message) for page in found for message in page][1:] == sent
+    assert all(len(page) == limit for page in found[1:]) and len(found[0]) > 0
+
+
+@pytest.mark.parametrize("kind", ["memory", "disk"])
 def test_a_history_ends_where_it_ended_when_it_was_asked_for(sessions, kind):
     trace = open_trace(sessions, kind)
     trace.append(sessions.run())
@@ -74,16 +104,19 @@ def test_a_history_ends_where_it_ended_when_it_was_asked_for(sessions, kind):
     trace.append(sessions.text("later"))
     trace.rotate([sessions.line(sessions.meta())])
     trace.append(sessions.text("later still"))
-    assert len(trace.history(10, until=end).messages) == 2
-    assert len(trace.history(10).messages) == 5
+    assert len(trace.history(10, until=end).messages) == len(trace.latest(10, until=end).messages) == 2
+    assert len(trace.history(10).messages) == len(trace.latest(10).messages) == 5
+    assert trace.latest(1, until=end).messages == trace.history(10).messages[1:2]
 
 
 @pytest.mark.parametrize("kind", ["memory", "disk"])
 @pytest.mark.parametrize("cursor", ["", "nonsense", "ä", "MS4x\n", "LTEuMA==", "MS4=", "e30="])
 def test_a_cursor_that_was_never_given_out_is_refused(sessions, kind, cursor):
-    with pytest.raises(InvalidParams) as refused:
-        open_trace(sessions, kind).history(10, cursor)
-    assert refused.value.errors[0][0] == "cursor"
+    trace = open_trace(sessions, kind)
+    for read in (trace.history, trace.latest):
+        with pytest.raises(InvalidParams) as refused:
+            read(10, cursor)
+        assert refused.value.errors[0][0] == "cursor"
 
 
 def test_what_the_disk_does_not_take_is_in_the_history_and_cursors_outlive_it(sessions, disk, session_id):
@@ -99,10 +132,15 @@ def test_what_the_disk_does_not_take_is_in_the_history_and_cursors_outlive_it(se
     first = trace.history(3)
     cursors = [trace.history(count).next_cursor for count in range(1, 6)]
     rest = [trace.history(10, cursor).messages for cursor in cursors]
+    before = [trace.latest(10, cursor).messages for cursor in cursors]
+    whole = trace.history(10).messages
+    assert [(*earlier, *later) for earlier, later in zip(before, rest, strict=True)] == [whole] * 5
+    assert tuple(message for page in pages_from_the_end(trace, 2) for message in page) == whole
     disk.room = None
     trace.begin()
     assert trace.history(3) == first
     assert [trace.history(10, cursor).messages for cursor in cursors] == rest
+    assert [trace.latest(10, cursor).messages for cursor in cursors] == before
     assert [trace.history(count).next_cursor for count in range(1, 6)] == cursors
 
 
@@ -141,6 +179,8 @@ def test_memory_and_disk_tell_the_same_history(fresh_sessions, rotations, limit)
                 trace.begin()
     memory, disk = ([message.payload for page in pages(trace, limit) for message in page] for trace in traces)
     assert memory == disk
+    for trace in traces:
+        assert [message.payload for page in pages_from_the_end(trace, limit) for message in page] == memory
 
 
 @pytest.mark.asyncio

@@ -3,7 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_lsp.messages.envelope import MESSAGE, encode
-from agent_lsp.trace.reader import parse, read_meta, read_records, read_trace
+from agent_lsp.trace import reader
+from agent_lsp.trace.reader import parse, read_backwards, read_meta, read_records, read_trace
 
 WORDS = st.text(max_size=30)
 
@@ -29,6 +30,24 @@ def test_messages_come_back_as_they_were_written(sessions, path, warned):
     assert list(read_trace(path, warned.append)) == expected and not warned
     assert [encode(message) for message in expected] == lines
     assert read_meta(path) == expected[0]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(WORDS | st.sampled_from(["", "blank", "bad", "\r"])), st.sampled_from([b"\n", b""]), st.data())
+def test_read_backwards_a_trace_has_the_same_messages_before_every_line(fresh_sessions, words, end, data):
+    sessions = fresh_sessions()
+    path = sessions.data.root / "trace.jsonl"
+    odd = {"blank": b"  ", "bad": b'{"torn'}
+    path.write_bytes(b"\n".join(odd.get(word) or sessions.text(word) for word in words) + end)
+    begins = [0, *(one.end for one in read_records(path))]
+    stop = data.draw(st.sampled_from([None, *begins]))
+    forward = list(read_records(path, 0, stop))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "_BLOCK_BYTES", data.draw(st.sampled_from([1, 7, 300, 65_536])))
+        found = list(read_backwards(path, stop))
+    assert [message for _, message in reversed(found)] == [one.message for one in forward if one.message]
+    for begin, message in found:
+        assert next(read_records(path, begin)).message == message
 
 
 @settings(deadline=None, max_examples=40)
