@@ -19,9 +19,10 @@ _COMMANDS_NOTE = "What commands have changed is not listed here and cannot be un
 
 
 class EditsParams(SessionParams):
-    """`agent/edits`; without a run, those of the session."""
+    """`agent/edits`; without a run, those of the session. `oldTexts`: with what stood at each place before."""
 
     run_id: str | None = None
+    old_texts: bool = False
 
 
 class ChosenParams(EditsParams):
@@ -31,7 +32,10 @@ class ChosenParams(EditsParams):
 
 
 class EditInfo(Result):
-    """One edit. `range` is where it is now, or was; `reason` says why it could not be undone."""
+    """One edit. `range` is where it is now, or was; `reason` says why it could not be undone.
+
+    `oldText` is what stood there before, where that was asked for.
+    """
 
     edit_id: str
     run_id: str
@@ -40,6 +44,7 @@ class EditInfo(Result):
     range: Range
     state: State
     reason: str | None = None
+    old_text: str | None = None
 
 
 class EditList(Result):
@@ -66,12 +71,12 @@ class EditHandlers:
     def edits(self, params: EditsParams, _: Call) -> EditList:
         """`agent/edits`."""
         opened = self._hub.get(params.session_id).session
-        return self._answer(opened, opened.files.edits.list(params.run_id), params.run_id)
+        return self._answer(opened, opened.files.edits.list(params.run_id), params)
 
     def keep(self, params: ChosenParams, _: Call) -> EditList:
         """`agent/edits/keep`."""
         opened = self._chosen(params)
-        return self._answer(opened, opened.files.edits.keep(params.edit_ids, params.run_id), params.run_id)
+        return self._answer(opened, opened.files.edits.keep(params.edit_ids, params.run_id), params)
 
     def undo(self, params: ChosenParams, _: Call) -> Awaitable[EditList]:
         """`agent/edits/undo`: those that cannot be undone are answered with the reason."""
@@ -79,7 +84,7 @@ class EditHandlers:
 
     async def _undone(self, opened: OpenSession, params: ChosenParams) -> EditList:
         edits = await opened.files.edits.undo(params.edit_ids, params.run_id)
-        return self._answer(opened, edits, params.run_id)
+        return self._answer(opened, edits, params)
 
     def _chosen(self, params: ChosenParams) -> OpenSession:
         opened = self._hub.get(params.session_id).session
@@ -87,15 +92,17 @@ class EditHandlers:
             raise refuse("editIds", f"no such edits: {', '.join(unknown)[:200]}")
         return opened
 
-    def _answer(self, opened: OpenSession, edits: Sequence[Edit], run_id: str | None) -> EditList:
+    def _answer(self, opened: OpenSession, edits: Sequence[Edit], params: EditsParams) -> EditList:
         editor = self._hub.editor
         return EditList(
-            edits=described(edits, editor.uri, editor.documents.encoding),
-            note=_COMMANDS_NOTE if opened.files.ran_commands(run_id) else None,
+            edits=described(edits, editor.uri, editor.documents.encoding, old_texts=params.old_texts),
+            note=_COMMANDS_NOTE if opened.files.ran_commands(params.run_id) else None,
         )
 
 
-def described(edits: Sequence[Edit], uri: Callable[[Path], str], encoding: str) -> list[EditInfo]:
+def described(
+    edits: Sequence[Edit], uri: Callable[[Path], str], encoding: str, *, old_texts: bool = False
+) -> list[EditInfo]:
     """The edits as a client knows them."""
     places: dict[Path, Places] = {}
     for edit in edits:
@@ -110,6 +117,7 @@ def described(edits: Sequence[Edit], uri: Callable[[Path], str], encoding: str) 
             range=places[edit.path].range(edit.start, edit.end),
             state=edit.state,
             reason=edit.reason,
+            old_text=edit.old if old_texts else None,
         )
         for edit in edits
     ]

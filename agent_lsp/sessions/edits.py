@@ -31,7 +31,7 @@ _CHANGED = "the text has changed since"
 class Edit:
     """How one edit stands. `start` and `end` are where it is in `text`, the present one (None: there is no file).
 
-    `reason` says why it could not be undone.
+    `old` is what stood there before; `reason` says why it could not be undone.
     """
 
     edit_id: str
@@ -42,6 +42,7 @@ class Edit:
     text: str | None
     start: int
     end: int
+    old: str
     reason: str | None = None
 
 
@@ -212,9 +213,8 @@ class Edits:
             if made.is_certain:
                 state, place = self._state(record, places)
                 start, end = place or places.near(record.place)
-                yield Edit(
-                    record.edit_id, made.run_id, made.tool_call_id, made.change.path, state, places.text, start, end
-                )
+                ids = (record.edit_id, made.run_id, made.tool_call_id)
+                yield Edit(*ids, made.change.path, state, places.text, start, end, record.place.old)
 
     def _shows(self, made: _Made, places: Places) -> bool:
         return all(self._state(record, places)[1] for record in made.places)

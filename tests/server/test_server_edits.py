@@ -91,6 +91,15 @@ async def test_an_edit_is_known_by_its_run_its_call_and_its_place(rig):
     assert not rig.edits.list("run-2")
 
 
+async def test_what_stood_at_the_place_of_an_edit_is_told_to_those_who_ask(rig):
+    await rig.edit("a.txt", "line 3", "line three\nand more")
+    edits = rig.edits.list()
+    [asked] = described(edits, lambda path: path.as_uri(), "utf-16", old_texts=True)
+    [told] = described(edits, lambda path: path.as_uri(), "utf-16")
+    assert asked.old_text == "3"
+    assert told.old_text is None
+
+
 async def test_each_place_of_a_call_is_an_edit_and_follows_what_happens_around_it(rig, work):
     await rig.write("a.txt", (work / "a.txt").read_text().replace("line 3\n", "3\n").replace("line 20\n", "20\n"))
     first, second = rig.edits.list()
