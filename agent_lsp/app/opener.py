@@ -15,6 +15,7 @@ from agent_lsp.app.accounts import Accounts
 from agent_lsp.app.loops import Loops, replay
 from agent_lsp.app.models import Models
 from agent_lsp.app.outfit import Order, Outfit, outfit, purposes
+from agent_lsp.app.telemetry import Telemetry
 from agent_lsp.app.web import describer
 from agent_lsp.app.workshop import Crew, Workshop
 from agent_lsp.config.builtin import REHEARSAL
@@ -74,6 +75,7 @@ class App:
         providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
         self._models = Models(self.settings, providers, environ, self.data.root)
         self._accounts = Accounts(self.data.root, self.settings)
+        self._telemetry = Telemetry(self.settings, warn)
         self._workshop = Workshop(self.data, Path(merged.user_file), environ, self._models.secrets, warn)
         self._workshop.configure(self.settings, key_variables(providers))
         self._loops = Loops(self._models, lambda: self.settings, self._begin_preparation)
@@ -111,7 +113,7 @@ class App:
         """Goes on with a session that an earlier process left."""
         trace = TraceWriter.resume(self.data, session_id, self._warn)
         try:
-            past = read_past(self.data, self.store, session_id, self._log_line)
+            past = read_past(self.data, self.store, session_id, _log.warning)
             return self._continue(past.meta, past.messages, trace, client, past)
         except AgentError:
             trace.abandon()
@@ -119,7 +121,7 @@ class App:
 
     def fork(self, source_id: str, at_turn: int | None, session_id: str, client: Client) -> OpenSession:
         """Makes a session that begins with what another one has committed."""
-        source, messages = read_committed(self.data, source_id, at_turn, self._log_line)
+        source, messages = read_committed(self.data, source_id, at_turn, _log.warning)
         meta = source.model_copy(
             update={
                 "session_id": session_id,
@@ -159,7 +161,7 @@ class App:
         opened.session.replay(messages, past.call_ids if past else ())
         if past:
             opened.session.count_from(past.turns, past.usage)
-        replay(opened, lambda: read_whole(self.data, meta.session_id, self._log_line) if past else messages)
+        replay(opened, lambda: read_whole(self.data, meta.session_id, _log.warning) if past else messages)
         return opened
 
     def _plug(
@@ -179,6 +181,7 @@ class App:
         budget = client.budget.child(model.name) if client.budget else self._accounts.budget(model.name)
         sink = files.overheard(client.sink)
         ports = Ports(self._models.llm(model), toolset, approver, trace, sink, pictures, goal_file)
+        ports = self._telemetry.observed(ports, meta, model)
         session = Session(
             meta,
             ports if spec.ephemeral else self._accounts.metered(ports, meta, model),
@@ -261,14 +264,11 @@ class App:
     async def close(self) -> None:
         """Ends all commands and lets go of connections to providers."""
         await self._workshop.close()
-        await self._accounts.close()
+        await asyncio.gather(self._accounts.close(), self._telemetry.close())
         if self._warming:
             await asyncio.wait((self._warming,))
         if http := sys.modules.get(_HTTP):
             await http.close()
-
-    def _log_line(self, line: str) -> None:
-        _log.warning("%s", line)
 
     def _meta(self, session_id: str, spec: SessionSpec, model: Model, outfit: Outfit) -> SessionMeta:
         return SessionMeta(

@@ -1,8 +1,6 @@
 """The sections of the configuration: one model each, with every default and every description."""
 
-from __future__ import annotations
-
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -214,7 +212,7 @@ class McpServer(Section):
     """HTTP headers for it."""
 
     @model_validator(mode="after")
-    def _one_way_to_reach_it(self) -> McpServer:
+    def _one_way_to_reach_it(self) -> Self:
         if (self.command is None) == (self.url is None):
             raise ValueError("must have either command or url")
         return self
@@ -225,3 +223,14 @@ class Sessions(Section):
 
     keep_days: Count = 0
     """Days after its last use that a session is deleted; 0: never."""
+
+
+class Telemetry(Section):
+    """Spans and metrics for a tracing system (`agent-lsp[otel]`), by OpenTelemetry's conventions for generative AI."""
+
+    enabled: bool = False
+    """Whether runs, requests and tool calls are told to a collector: times, models, tokens, how they ended."""
+    endpoint: WebAddress | None = None
+    """Its address (`http://127.0.0.1:4318`); left out: what `OTEL_EXPORTER_OTLP_ENDPOINT` says, else this machine."""
+    content: bool = False
+    """Whether it is told prompts, replies, arguments and outputs too."""

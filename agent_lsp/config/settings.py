@@ -1,7 +1,5 @@
 """The one model of the configuration, and the verdict on what was said."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from pydantic import Field, ValidationError
@@ -69,6 +67,8 @@ class Settings(Section):
     """Servers of further tools, by name."""
     sessions: sections.Sessions = sections.Sessions()
     """What is kept of sessions."""
+    telemetry: sections.Telemetry = sections.Telemetry()
+    """Spans and metrics for a tracing system."""
 
 
 def validate(merged: Merged) -> Settings:

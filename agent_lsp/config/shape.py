@@ -147,6 +147,7 @@ TABLE: dict[str, Shape] = {
         {"command": _text, "args": _texts, "env": Named(_text), "url": _web_address, "headers": Named(_text)}
     ),
     "sessions": {"keep_days": _whole(0)},
+    "telemetry": {"enabled": _flag, "endpoint": _web_address, "content": _flag},
 }
 
 

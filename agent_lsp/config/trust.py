@@ -41,6 +41,7 @@ NEVER = frozenset(
         "allowed_origins",
         "egress_log",
         "sessions",
+        "telemetry",
         "tools.vision_model",
     }
 )

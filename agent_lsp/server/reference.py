@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from agent_lsp.server import methods as m
 from agent_lsp.server import reference_shapes as s
+from agent_lsp.server import reference_told as t
 from agent_lsp.server import run_methods as r
 from agent_lsp.server.edits import ChosenParams, EditList, EditsParams
 from agent_lsp.server.usage_handlers import UsageParams
@@ -77,20 +78,20 @@ REQUESTS: Mapping[str, Exchange] = {
 
 SERVER_REQUESTS: Mapping[str, Exchange] = {
     "agent/approve": Exchange(
-        s.ApproveParams, s.ApproveAnswer, "Whether a call may run. Withdrawn with `$/cancelRequest`. Needs `approve`."
+        t.ApproveParams, t.ApproveAnswer, "Whether a call may run. Withdrawn with `$/cancelRequest`. Needs `approve`."
     ),
-    "agent/ask": Exchange(s.AskParams, s.AskAnswer, "A question of the model's. Needs `ask`."),
-    "agent/saveDocument": Exchange(s.SaveParams, s.SaveAnswer, "Has a document saved. Needs `saveDocument`."),
+    "agent/ask": Exchange(t.AskParams, t.AskAnswer, "A question of the model's. Needs `ask`."),
+    "agent/saveDocument": Exchange(t.SaveParams, t.SaveAnswer, "Has a document saved. Needs `saveDocument`."),
     "agent/diagnostics": Exchange(
-        s.DiagnosticsParams, s.DiagnosticsAnswer, "What is wrong in the documents. Needs `diagnostics`."
+        t.DiagnosticsParams, t.DiagnosticsAnswer, "What is wrong in the documents. Needs `diagnostics`."
     ),
 }
 """What the client is asked, if it has declared that it can be."""
 
 NOTIFICATIONS: Mapping[str, Notice] = {
-    "agent/message": Notice(s.MessageNotice, "The stream of a session. Numbers begin at 0 and never skip."),
-    "agent/state": Notice(s.StateNotice, "The state of a session has changed."),
-    "agent/approvalResolved": Notice(s.ApprovalResolved, "A question is answered, or withdrawn: close the dialog."),
+    "agent/message": Notice(t.MessageNotice, "The stream of a session. Numbers begin at 0 and never skip."),
+    "agent/state": Notice(t.StateNotice, "The state of a session has changed."),
+    "agent/approvalResolved": Notice(t.ApprovalResolved, "A question is answered, or withdrawn: close the dialog."),
     "agent/modelsChanged": Notice(s.Nothing, "Ask `agent/models` again."),
 }
 """What the client is told."""
