@@ -13,6 +13,7 @@ from textwrap import indent
 from agent_lsp import __version__
 from agent_lsp.acp.options import USAGE as USAGE_OF_ACP
 from agent_lsp.cli.client import ServerError
+from agent_lsp.cli.completion import add_completion
 from agent_lsp.cli.conversation import ALLOW_ALL, NOBODY_TO_ASK, Answerer, Job, run
 from agent_lsp.cli.demo import demo
 from agent_lsp.cli.inspection import doctor, schema, trust
@@ -78,6 +79,7 @@ def parser() -> argparse.ArgumentParser:
     looking_back = (add_sessions, add_trace, add_usage)
     for add in (_add_run, _add_demo, add_models, add_login, *looking_back, _add_doctor, _add_schema, _add_trust):
         add(commands.add_parser)
+    add_completion(commands.add_parser, parser)
     return top
 
 
