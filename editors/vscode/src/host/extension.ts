@@ -1,5 +1,109 @@
-import type * as vscode from 'vscode';
+/** Puts the extension together. */
 
-export function activate(_context: vscode.ExtensionContext): void {
-  // Replaced by the host.
+import type * as vscode from "vscode";
+import { Acts } from "./chat/acts";
+import { Drafts } from "./chat/drafts";
+import { Requests } from "./chat/requests";
+import { Runs } from "./chat/runs";
+import { ChatView, type Parts } from "./chat/view";
+import { offerCodeActions } from "./codeActions";
+import { ask, registerChatCommands, registerServerCommands, registerSessionCommands } from "./commands";
+import { Ctx } from "./ctx";
+import { Decisions } from "./decisions";
+import { Diffs } from "./diffs";
+import { answerForDocuments } from "./documents";
+import { EditCommands } from "./editCommands";
+import { Edits } from "./edits";
+import { welcome } from "./firstStart";
+import { Installation } from "./installation";
+import { Keyring } from "./keyring";
+import { Mentions } from "./mentions";
+import { Models } from "./models";
+import { registerPickers } from "./pickers";
+import { Server } from "./server";
+import { SessionPicker } from "./sessionPicker";
+import { Sessions } from "./sessions";
+import { Settings } from "./settings";
+import { showStatus } from "./statusBar";
+import { Texts } from "./transcripts";
+import { keepUpToDate } from "./upToDate";
+
+let running: { readonly ctx: Ctx; readonly server: Server } | undefined;
+
+export function activate(context: vscode.ExtensionContext): void {
+  const ctx = new Ctx(context);
+  const settings = new Settings(ctx);
+  const installation = new Installation(ctx, settings);
+  const keyring = new Keyring(ctx, settings);
+  const server = new Server(ctx, settings, installation, keyring);
+  const sessions = new Sessions(ctx, server);
+  const decisions = new Decisions(ctx, settings, server);
+  const parts: Parts = { ctx, server, sessions, settings, decisions, drafts: new Drafts(context.workspaceState) };
+  running = { ctx, server };
+
+  answerForDocuments(server);
+  showChat(parts, installation);
+  showStatus(ctx, server, sessions, decisions);
+  keepUpToDate(ctx, settings, server, keyring, sessions);
+  welcome(ctx, server);
+}
+
+/** Ends the server before the editor ends the host, so that its children end with it and what it knows is on the disk. */
+export async function deactivate(): Promise<void> {
+  const { ctx, server } = running ?? {};
+  running = undefined;
+  await server?.stop();
+  ctx?.dispose();
+}
+
+function showChat(parts: Parts, installation: Installation): void {
+  const { ctx, server, sessions, settings, decisions, drafts } = parts;
+  const view = new ChatView(parts);
+  const edits = new Edits(ctx, server, sessions);
+  const runs = new Runs(parts, view);
+  const diffs = new Diffs(ctx);
+  const texts = new Texts(ctx, server, sessions);
+  const editCommands = new EditCommands(ctx, edits, sessions, settings);
+  const requests = new Requests(parts, view, runs, edits, new Mentions(ctx));
+  const acts = new Acts(parts, view, diffs, texts, editCommands);
+  const models = new Models(ctx, server, view);
+
+  hear(parts, view, requests, acts);
+  decisions.attach(view);
+  ctx.own(view.onDidChangeSight(() => decisions.look()));
+  ctx.own(decisions.onDidChange(() => (view.waiting = decisions.book.pending.length)));
+  ctx.own(edits.onDidChange((sessionId) => view.postIfShowing(sessionId, { kind: "edits", sessionId, edits: edits.of(sessionId) })));
+
+  registerChatCommands(parts, view);
+  registerSessionCommands(parts, diffs);
+  registerServerCommands(parts, installation);
+  registerPickers(ctx, server, sessions, models);
+  new SessionPicker(ctx, server, sessions, drafts).register();
+  offerCodeActions(ctx, settings, (input) => ask(parts, view, runs, input));
+}
+
+/** Hands what the view says to whoever deals with it. */
+function hear({ ctx, decisions }: Parts, view: ChatView, requests: Requests, acts: Acts): void {
+  view.listen({
+    heard(message) {
+      switch (message.kind) {
+        case "request":
+          void requests.answer(message);
+          break;
+        case "act":
+          acts.do(message).catch((error: unknown) => ctx.tell(error));
+          break;
+        case "approve":
+          decisions.decide(message.key, message.answer, "view");
+          break;
+        case "answer":
+          decisions.reply(message.key, message.answer, "view");
+          break;
+        case "failed":
+          ctx.log.error(`The chat's script has failed: ${message.message}\n${message.stack ?? ""}`);
+          break;
+        default:
+      }
+    },
+  });
 }

@@ -212,7 +212,10 @@ export const RELAYED_METHODS: readonly (keyof AgentMethods)[] = [
   "agent/edits/undo",
 ];
 
-/** Why a request failed: the server's error, or the host's with the same shape. */
+/**
+ * Why a request failed: the server's error, or the host's with the same shape. `kind` is `server_gone` when there is no
+ * server: what a run or a word to it has not delivered then comes back by `returned`, and by nothing else.
+ */
 export interface BridgeError {
   readonly code: number;
   readonly message: string;
@@ -312,6 +315,13 @@ export type HostToView =
   | { readonly kind: "questionResolved"; readonly key: string }
   /** A run has ended, whoever asked for it: also the view that was there before a reload. After its last event. */
   | { readonly kind: "runEnded"; readonly sessionId: string; readonly result: RunResult }
+  /**
+   * Inputs that were accepted and will never reach the agent, because their run or the server has ended: back into the
+   * composer with them, before what is in it. Only posted to a view that shows the session; else they are in its draft.
+   */
+  | { readonly kind: "returned"; readonly sessionId: string; readonly inputs: readonly Input[] }
+  /** A run was asked for outside of the view (a code action, a command): its input, which the stream does not repeat. */
+  | { readonly kind: "asked"; readonly sessionId: string; readonly input: Input }
   /** Edits of the session on screen were kept, undone or changed, here or in the editor. */
   | { readonly kind: "edits"; readonly sessionId: string; readonly edits: readonly EditInfo[] }
   | { readonly kind: "server"; readonly server: ServerStatus }

@@ -160,6 +160,7 @@ export const ERROR_CODES = {
   workspaceInvalid: -32011,
   limitExceeded: -32012,
   invalidParams: -32602,
+  internalError: -32603,
   requestCancelled: -32800,
 } as const;
 

@@ -1,0 +1,128 @@
+import { existsSync, readdirSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import * as vscode from "vscode";
+import { OLDEST_PYTHON, isNewEnough, locate, pythons, searchPath, type Found } from "../logic/discovery";
+import type { Ctx } from "./ctx";
+import { isProgram, runToEnd, type Program } from "./process";
+import type { Settings } from "./settings";
+
+const EXTRAS = "[images,keyring,mcp,prices,web]";
+const COMPLETE = ".complete";
+
+/** Finds the server's program, and makes the environment that this extension keeps for it. */
+export class Installation {
+  readonly #ctx: Ctx;
+  readonly #settings: Settings;
+
+  constructor(ctx: Ctx, settings: Settings) {
+    this.#ctx = ctx;
+    this.#settings = settings;
+  }
+
+  /** Where the server is, or what to do about it. */
+  locate(): Found {
+    const complete = existsSync(join(this.#folder, COMPLETE)) && isProgram(this.#python);
+    const places = {
+      configured: this.#settings.serverPath,
+      managedPython: complete ? this.#python : undefined,
+      path: searchPath(process.env.PATH),
+      home: homedir(),
+    };
+    return locate(places, isProgram);
+  }
+
+  /** Makes the environment anew and puts the server of this version into it; the person sees it and can stop it. */
+  async install(): Promise<void> {
+    await vscode.window.withProgress(
+      {
+        location: vscode.ProgressLocation.Notification,
+        title: `Installing agent-lsp ${this.#ctx.version}`,
+        cancellable: true,
+      },
+      async (progress, token) => {
+        const say = (message: string): void => {
+          this.#ctx.log.info(message);
+          progress.report({ message });
+        };
+        try {
+          await this.#make(say, token);
+        } catch (error) {
+          await rm(this.#folder, { recursive: true, force: true });
+          throw token.isCancellationRequested ? new vscode.CancellationError() : error;
+        }
+      },
+    );
+  }
+
+  async #make(say: (message: string) => void, token: vscode.CancellationToken): Promise<void> {
+    say("looking for Python");
+    const python = await this.#findPython(token);
+    say(`making an environment with ${python}`);
+    await rm(this.#folder, { recursive: true, force: true });
+    await mkdir(this.#folder, { recursive: true });
+    await this.#run(python, ["-m", "venv", this.#folder], token);
+    say("fetching the server and what it needs");
+    await this.#fetch(token);
+    const version = await this.#run(this.#python, ["-m", "agent_lsp", "--version"], token);
+    await writeFile(join(this.#folder, COMPLETE), version);
+    say(`installed: ${version.trim()}`);
+  }
+
+  /** With everything that makes the server better; where some of that cannot be had, the server alone. */
+  async #fetch(token: vscode.CancellationToken): Promise<void> {
+    const pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input"];
+    try {
+      await this.#run(this.#python, [...pip, this.#requirement(EXTRAS)], token);
+    } catch (error) {
+      if (token.isCancellationRequested) {
+        throw error;
+      }
+      this.#ctx.log.warn("not everything optional could be had; once more without it");
+      await this.#run(this.#python, [...pip, this.#requirement("")], token);
+    }
+  }
+
+  /** The wheel that the extension carries, else the release of the same version. */
+  #requirement(extras: string): string {
+    const folder = join(this.#ctx.extension.extensionPath, "dist", "server");
+    const wheel = existsSync(folder) ? readdirSync(folder).find((name) => name.endsWith(".whl")) : undefined;
+    return wheel === undefined
+      ? `agent-lsp${extras}==${this.#ctx.version}`
+      : `agent-lsp${extras} @ ${pathToFileURL(join(folder, wheel)).href}`;
+  }
+
+  async #findPython(token: vscode.CancellationToken): Promise<string> {
+    const { python } = this.#settings;
+    const tried: string[] = [];
+    for (const candidate of pythons(python, searchPath(process.env.PATH), homedir(), isProgram)) {
+      const answer = await this.#run(candidate, ["--version"], token).catch(() => "");
+      if (isNewEnough(answer)) {
+        return candidate;
+      }
+      tried.push(`${candidate} (${answer.trim() || "does not answer"})`);
+    }
+    const what = tried.length > 0 ? `found ${tried.join(", ")}` : "there is none on PATH";
+    throw new Error(
+      `The server needs Python ${OLDEST_PYTHON} or newer; ${what}. Install one, or name it in agentLsp.server.python.`,
+    );
+  }
+
+  #run(command: string, args: readonly string[], token: vscode.CancellationToken): Promise<string> {
+    const program: Program = { command, args, cwd: homedir(), env: process.env };
+    const log = (line: string): void => this.#ctx.log.debug(line);
+    return runToEnd(program, log, (cancel) => {
+      token.onCancellationRequested(cancel);
+    });
+  }
+
+  get #folder(): string {
+    return join(this.#ctx.extension.globalStorageUri.fsPath, "server", this.#ctx.version);
+  }
+
+  get #python(): string {
+    return join(this.#folder, "bin", "python");
+  }
+}

@@ -1,0 +1,242 @@
+import { homedir } from "node:os";
+import * as vscode from "vscode";
+import { Crashes } from "../logic/crashes";
+import { judge } from "../logic/versions";
+import type { ServerStatus } from "../shared/bridge";
+import type {
+  Method,
+  ModelList,
+  Notice,
+  Notifications,
+  Params,
+  Result,
+  ServerRequest,
+  ServerRequests,
+} from "../shared/protocol";
+import { Connection, ServerGone, told, type Listener } from "./connection";
+import type { Ctx } from "./ctx";
+import type { Installation } from "./installation";
+import type { Keyring } from "./keyring";
+import { outerEnvironment, start } from "./process";
+import type { Settings } from "./settings";
+
+type Handlers = { [R in ServerRequest]?: (params: ServerRequests[R][0], token: vscode.CancellationToken) => Promise<ServerRequests[R][1]> };
+
+/** Asks a server. */
+export type Ask = <M extends Method>(method: M, params: Params<M>) => Promise<Result<M>>;
+
+const LOG_LEVELS: Record<string, "debug" | "info" | "warn" | "error"> = {
+  DEBUG: "debug",
+  INFO: "info",
+  WARNING: "warn",
+  ERROR: "error",
+  CRITICAL: "error",
+};
+
+/**
+ * The server's process and its life.
+ *
+ *     stopped ── needed, restart ──▶ starting ──▶ running ── ends by itself ──▶ crashed ──▶ starting
+ *        ▲                              ├──▶ missing        (no program)           ╰──▶ crashed, given up
+ *        ╰── stop                       ╰──▶ incompatible   (another version)           (third time in three minutes)
+ */
+export class Server implements Listener {
+  readonly #ctx: Ctx;
+  readonly #settings: Settings;
+  readonly #installation: Installation;
+  readonly #keyring: Keyring;
+  readonly #crashes = new Crashes();
+  readonly #handlers: Handlers = {};
+  readonly #status: vscode.EventEmitter<ServerStatus>;
+  readonly #notice: vscode.EventEmitter<{ method: Notice; params: unknown }>;
+  #standing: ServerStatus = { state: "stopped" };
+  #connection: Connection | undefined;
+  #lastLogLine = "";
+  #work: Promise<void> = Promise.resolve();
+  #prepare: (request: Ask) => Promise<void> = () => Promise.resolve();
+  readonly onDidChangeStatus: vscode.Event<ServerStatus>;
+
+  constructor(ctx: Ctx, settings: Settings, installation: Installation, keyring: Keyring) {
+    this.#ctx = ctx;
+    this.#settings = settings;
+    this.#installation = installation;
+    this.#keyring = keyring;
+    this.#status = ctx.own(new vscode.EventEmitter<ServerStatus>());
+    this.#notice = ctx.own(new vscode.EventEmitter<{ method: Notice; params: unknown }>());
+    this.onDidChangeStatus = this.#status.event;
+  }
+
+  get status(): ServerStatus {
+    return this.#standing;
+  }
+
+  /** The models that the server has told of at its start. */
+  get firstModels(): ModelList {
+    return this.#connection?.models ?? { models: [], defaultModel: null };
+  }
+
+  /** Who answers a request of the server; to be said before it starts. */
+  handle<R extends ServerRequest>(method: R, handler: NonNullable<Handlers[R]>): void {
+    this.#handlers[method] = handler;
+  }
+
+  /** What is to be done with each new server before anybody else may ask it anything. */
+  prepare(work: (request: Ask) => Promise<void>): void {
+    this.#prepare = work;
+  }
+
+  /** Calls back for each notification of that kind, in the order in which they come. */
+  on<N extends Notice>(method: N, take: (params: Notifications[N]) => void): void {
+    this.#ctx.own(
+      this.#notice.event((notice) => {
+        if (notice.method === method) {
+          take(notice.params as Notifications[N]);
+        }
+      }),
+    );
+  }
+
+  /** Asks the server. Rejects with `ServerGone` when there is none, or with its error. */
+  async request<M extends Method>(method: M, params: Params<M>): Promise<Result<M>> {
+    await this.#work;
+    if (!this.#connection || this.#standing.state !== "running") {
+      throw new ServerGone();
+    }
+    return this.#connection.request(method, params);
+  }
+
+  /** Starts it if nobody has yet. */
+  needed(): void {
+    if (this.#standing.state === "stopped") {
+      void this.restart();
+    }
+  }
+
+  /** Ends what runs and starts anew, whatever happened before. */
+  restart(): Promise<void> {
+    this.#crashes.clear();
+    return this.#inTurn(async () => {
+      await this.#end();
+      await this.#begin();
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#inTurn(() => this.#end());
+  }
+
+  /** Tells the server of changed settings or trust, if it runs. */
+  async tell(what: "settings" | "trust"): Promise<void> {
+    const connection = this.#standing.state === "running" ? this.#connection : undefined;
+    await (what === "settings" ? connection?.settingsChanged() : connection?.trustGranted());
+  }
+
+  // --- for the connection --------------------------------------------------------------------------------------------
+
+  notice<N extends Notice>(method: N, params: Notifications[N]): void {
+    this.#notice.fire({ method, params });
+  }
+
+  async answer<R extends ServerRequest>(
+    method: R,
+    params: ServerRequests[R][0],
+    token: vscode.CancellationToken,
+  ): Promise<ServerRequests[R][1]> {
+    const handler = this.#handlers[method];
+    if (!handler) {
+      throw new Error(`nobody answers ${method}`);
+    }
+    return handler(params, token);
+  }
+
+  lost(lost: Connection): void {
+    void this.#inTurn(async () => {
+      if (lost !== this.#connection) {
+        return; // it did not even begin, which was told
+      }
+      const again = this.#crashes.mayRestart(Date.now());
+      await this.#end();
+      this.#ctx.log.error(`The server has ended by itself. It said last: ${this.#lastLogLine || "nothing"}`);
+      if (again) {
+        this.#set({ state: "crashed", hint: "The server has ended by itself and is being started again." });
+        await this.#begin();
+      } else {
+        const hint = "The server has crashed three times within three minutes and is not started again by itself.";
+        this.#set({ state: "crashed", hint, gaveUp: true });
+      }
+    });
+  }
+
+  // --- life ----------------------------------------------------------------------------------------------------------
+
+  async #begin(): Promise<void> {
+    const located = this.#installation.locate();
+    if ("missing" in located) {
+      this.#set({ state: "missing", hint: located.missing });
+      return;
+    }
+    this.#set({ state: "starting" });
+    this.#lastLogLine = "";
+    const { command, args } = located.found;
+    try {
+      const running = await start(
+        {
+          command,
+          args: [...args, "--log-level", this.#settings.logLevel || "warning", ...this.#settings.serverArguments],
+          cwd: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? homedir(),
+          env: { ...outerEnvironment(process.env), ...(await this.#keyring.environment()) },
+        },
+        (line) => this.#logged(line),
+      );
+      void running.ended.then((how) => this.#ctx.log.info(`${command} ${how}`));
+      this.#connection = new Connection(running, this.#settings, this.#ctx.log, this);
+      await this.#greet(this.#connection);
+    } catch (error) {
+      await this.#end();
+      const { message } = told(error);
+      this.#ctx.log.error(message);
+      this.#set({ state: "crashed", hint: `The server did not start: ${message}`, gaveUp: true });
+    }
+  }
+
+  async #greet(connection: Connection): Promise<void> {
+    const { works, notice } = judge(await connection.begin(), this.#ctx.version);
+    if (notice !== undefined) {
+      this.#ctx.log.warn(notice);
+    }
+    if (works) {
+      await this.#prepare((method, params) => connection.request(method, params));
+      this.#set({ state: "running", ...(notice === undefined ? {} : { hint: notice }) });
+    } else {
+      await this.#end();
+      this.#set({ state: "incompatible", hint: notice ?? "" });
+    }
+  }
+
+  async #end(): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (connection) {
+      this.#set({ state: "stopped" });
+      await connection.end();
+    }
+  }
+
+  /** One thing after the other: a restart never overlaps a crash that is being dealt with. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#work = this.#work.then(work).catch((error: unknown) => this.#ctx.tell(error));
+    return this.#work;
+  }
+
+  #set(standing: ServerStatus): void {
+    this.#standing = this.#lastLogLine ? { ...standing, lastLogLine: this.#lastLogLine } : standing;
+    this.#ctx.setContext("serverRunning", standing.state === "running");
+    this.#status.fire(this.#standing);
+  }
+
+  #logged(line: string): void {
+    this.#lastLogLine = line;
+    const level = LOG_LEVELS[/\b(DEBUG|INFO|WARNING|ERROR|CRITICAL)\b/.exec(line)?.[1] ?? ""] ?? "info";
+    this.#ctx.log[level](line);
+  }
+}

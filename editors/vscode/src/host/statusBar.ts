@@ -1,0 +1,30 @@
+import * as vscode from "vscode";
+import { statusText } from "../logic/statusText";
+import type { Ctx } from "./ctx";
+import type { Decisions } from "./decisions";
+import type { Server } from "./server";
+import type { Sessions } from "./sessions";
+
+/** The item in the status bar, and the context keys that go with it. */
+export function showStatus(ctx: Ctx, server: Server, sessions: Sessions, decisions: Decisions): void {
+  const item = ctx.own(vscode.window.createStatusBarItem("agentLsp.status", vscode.StatusBarAlignment.Right, 50));
+  item.name = "Agent";
+  item.command = "agentLsp.openChat";
+  const draw = (): void => {
+    const { shown } = sessions;
+    const state = shown && sessions.state(shown.sessionId);
+    const waiting = decisions.book.pending.length;
+    const { icon, text, tooltip, tone } = statusText({ server: server.status, session: shown, state, waiting, running: sessions.running });
+    item.text = `$(${icon}) ${text}`;
+    item.tooltip = tooltip;
+    item.backgroundColor = tone === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${tone}Background`);
+    item.accessibilityInformation = { label: `Agent: ${text}`, role: "button" };
+    ctx.setContext("hasSession", shown !== undefined);
+    ctx.setContext("busy", state !== undefined && state.state !== "idle" && state.state !== "auth_required");
+  };
+  ctx.own(server.onDidChangeStatus(draw));
+  ctx.own(sessions.onDidChange(draw));
+  ctx.own(decisions.onDidChange(draw));
+  draw();
+  item.show();
+}
