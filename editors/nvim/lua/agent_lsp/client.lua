@@ -9,6 +9,7 @@ local protocol = require("agent_lsp.protocol")
 local NAME = "agent_lsp"
 local STOP_MS = 800
 local MOST_COMPLAINT = 200
+local SHOWN_AS = { vim.log.levels.ERROR, vim.log.levels.WARN, vim.log.levels.INFO, vim.log.levels.DEBUG }
 
 ---@type vim.lsp.Client?
 local client
@@ -125,6 +126,8 @@ function M.before_init(params)
   params.initializationOptions = vim.tbl_extend("force", params.initializationOptions or {}, {
     agent = vim.tbl_isempty(config.get().settings) and vim.empty_dict() or config.get().settings,
   })
+  local edits = params.capabilities.workspace.workspaceEdit
+  edits.documentChanges, edits.changeAnnotationSupport = true, { groupsOnLabel = false }
   params.capabilities.experimental = vim.tbl_extend("force", params.capabilities.experimental or {}, {
     agent = {
       protocolVersion = protocol.VERSION,
@@ -147,6 +150,10 @@ function M.prepare()
   for _, name in ipairs(require("agent_lsp.features")) do
     require(name).attach()
   end
+  M.handle("agent/modelsChanged", function() end)
+  M.handle("window/showMessage", function(params)
+    log.tell(params.message, SHOWN_AS[params.type])
+  end)
   local group = vim.api.nvim_create_augroup("agent_lsp_client", {})
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = group,

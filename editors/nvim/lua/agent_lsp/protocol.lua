@@ -7,7 +7,13 @@ M.VERSION = 1
 --- Where `client.lua` answers with an error of its own: the process has ended, or never came up.
 M.SERVER_GONE = -32099
 
-M.notifications = { "agent/message", "agent/state", "agent/modelsChanged", "agent/approvalResolved" }
+M.notifications = {
+  "agent/message",
+  "agent/state",
+  "agent/modelsChanged",
+  "agent/approvalResolved",
+  "window/showMessage",
+}
 M.requests = {
   "agent/approve",
   "agent/ask",

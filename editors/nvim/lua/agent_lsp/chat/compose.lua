@@ -3,7 +3,8 @@ local M = {}
 
 local protocol = require("agent_lsp.protocol")
 
---- Cards (calls, attached files, blocks of the harness) are tilde fences: what is in them is not Markdown.
+--- Cards (calls, attached files, blocks of the harness) are tilde fences: what is in them is not Markdown. Their first line
+--- inside is the head: Markdown's highlighting hides the fences themselves.
 M.FENCE = "~~~~~~~~"
 
 local MOST_HEAD = 100

@@ -5,7 +5,7 @@ local compose = require("agent_lsp.chat.compose")
 
 local api = vim.api
 local namespace = api.nvim_create_namespace("agent_lsp_decor")
-local MARKS_PER_SEGMENT = 4
+local MARKS_PER_SEGMENT = 5
 
 local GROUPS = {
   AgentUser = "Title",
@@ -138,25 +138,20 @@ end
 ---@param end_row integer
 local function dress_card(view, segment, row, end_row)
   local sign = segment.tool and STATES[segment.tool.state] or { "▪", "AgentMuted" }
-  mark(view.buf, segment, 1, row, {
-    end_col = #compose.FENCE,
-    conceal = "",
-    virt_text = { { sign[1], sign[2] } },
+  mark(view.buf, segment, 1, row, { conceal_lines = "" })
+  local behind = status(segment)
+  if not segment.open and end_row > row + 2 then
+    behind[#behind + 1] = { ("  %d lines"):format(end_row - row - 2), "AgentMuted" }
+  end
+  mark(view.buf, segment, 2, row + 1, {
+    end_col = #(segment.head or ""),
+    hl_group = "AgentTool",
+    virt_text = { { sign[1] .. " ", sign[2] } },
     virt_text_pos = "inline",
   })
-  local behind = status(segment)
-  if not segment.open and end_row > row + 1 then
-    behind[#behind + 1] = { ("  %d lines"):format(end_row - row - 1), "AgentMuted" }
-  end
-  mark(view.buf, segment, 2, row, {
-    end_col = #compose.FENCE + 1 + #(segment.head or ""),
-    hl_group = "AgentTool",
-    virt_text = behind,
-    virt_text_pos = "eol",
-    hl_mode = "combine",
-  })
+  mark(view.buf, segment, 3, row + 1, { virt_text = behind, virt_text_pos = "eol" })
   if not segment.open then
-    mark(view.buf, segment, 3, end_row, { conceal_lines = "" })
+    mark(view.buf, segment, 4, end_row, { conceal_lines = "" })
   end
 end
 

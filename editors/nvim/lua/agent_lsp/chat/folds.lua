@@ -9,9 +9,12 @@ local FOLDED = { thinking = true, tool = true, block = true }
 ---@param segment agent.Segment
 ---@param row integer
 ---@param end_row integer
----@return boolean
-local function is_folded(segment, row, end_row)
-  return config.get().chat.fold and not segment.open and FOLDED[segment.kind] and end_row > row
+---@return integer? first, integer? last 0-based; nil if it is not to be folded
+local function extent(segment, row, end_row)
+  if not config.get().chat.fold or segment.open or not FOLDED[segment.kind] or segment.bytes == 0 then
+    return nil
+  end
+  return segment.kind == "thinking" and row or row + 1, end_row -- of a card the head stays, not the fence above it
 end
 
 ---@param win integer
@@ -32,14 +35,15 @@ end
 ---@param row integer
 ---@param end_row integer
 function M.make(view, segment, row, end_row)
-  if not is_folded(segment, row, end_row) then
+  local first, final = extent(segment, row, end_row)
+  if not first or not final then
     return
   end
   local last = api.nvim_buf_line_count(view.buf)
   for _, win in ipairs(vim.fn.win_findbuf(view.buf)) do
     if vim.wo[win].foldmethod == "manual" and view.folded_in and view.folded_in[win] then
       api.nvim_win_call(win, function()
-        fold(win, row, end_row, last)
+        fold(win, first, final, last)
       end)
     end
   end
@@ -60,8 +64,12 @@ function M.renew_in(view, win, has_old)
     end
     for _, segment in ipairs(view.model.segments) do
       local row, end_row = view:rows(segment)
-      if row and end_row and is_folded(segment, row, end_row) then
-        fold(win, row, end_row, last)
+      local first, final
+      if row and end_row then
+        first, final = extent(segment, row, end_row)
+      end
+      if first and final then
+        fold(win, first, final, last)
       end
     end
     vim.fn.winrestview(seen)

@@ -179,7 +179,7 @@ function on.text(self, payload, message)
   local kind, head, text = compose.user(payload)
   local segment = self:_begin(kind, message.origin, { head = head, sender = payload.sender })
   if kind == "block" then
-    self:_grow(segment, compose.FENCE .. " " .. compose.line(head))
+    self:_grow(segment, compose.FENCE .. "\n" .. compose.line(head))
     self:_grow(segment, text ~= "" and "\n" .. compose.guarded(text) or "")
   else
     self:_grow(segment, text)
@@ -208,7 +208,7 @@ local function call_of(self, payload, message)
       tool = { id = payload.tool_call_id, name = name, arguments = "", state = "writing", began = message.timestamp },
     })
     self.calls[key] = segment
-    self:_grow(segment, compose.FENCE .. " " .. name)
+    self:_grow(segment, compose.FENCE .. "\n" .. name)
   end
   return segment
 end

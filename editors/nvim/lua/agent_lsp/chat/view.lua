@@ -169,11 +169,11 @@ function View:flush()
       self:_grow_tail(tail)
     end
   end)
+  self:_follow(following)
   self.highlight:grown(tail, inner)
   for segment, change in pairs(touched) do
     self:_dress(segment, change)
   end
-  self:_follow(following)
 end
 
 ---@private

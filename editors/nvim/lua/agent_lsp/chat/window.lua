@@ -15,6 +15,7 @@ local CHAT_OPTIONS = {
   foldmethod = "manual",
   foldenable = true,
   foldtext = "",
+  foldminlines = 0,
   foldcolumn = "0",
   conceallevel = 2,
   concealcursor = "nvic",
