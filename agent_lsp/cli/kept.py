@@ -1,11 +1,13 @@
-"""Where the commands that look back find what was kept: the data directory, and the prices in force."""
+"""What the commands that look back share: the data directory, the prices in force, and a page to look at."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
 
+from agent_lsp.cli.status import USAGE
 from agent_lsp.config.layers import load
 from agent_lsp.config.settings import validate
 from agent_lsp.errors import ConfigError
@@ -28,6 +30,26 @@ def prices() -> PriceList:
     except ConfigError as error:
         print(visible_line(f"agent-lsp: configured prices are left out: {error.message}"), file=sys.stderr)
         return PriceList({})
+
+
+def show_page(page: str, target: str, *, is_opened: bool) -> int:
+    """Writes a page where it was wanted (`-`: stdout), for nobody else to read, and opens it; the exit status."""
+    if target == "-":
+        sys.stdout.write(page)
+        return 0
+    path = Path(target)
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(page)
+    except OSError as error:
+        print(visible_line(f"agent-lsp: {path}: {error.strerror}"), file=sys.stderr)
+        return USAGE
+    print(visible_line(str(path)))
+    if is_opened:
+        import webbrowser
+
+        webbrowser.open(path.absolute().as_uri())
+    return 0
 
 
 def width() -> int:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agent_lsp.cli.kept import DATA_DIR_HELP, data_dir, prices
-from agent_lsp.cli.status import USAGE
+from agent_lsp.cli.kept import DATA_DIR_HELP, data_dir, prices, show_page
 from agent_lsp.errors import AgentError, SessionNotFound
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.trace.paths import is_session_id
@@ -61,21 +58,8 @@ def _html(given: argparse.Namespace) -> int:
     files = _files(given)
     with _reading():
         page = render(read_timeline(files), prices().cost_usd)
-    if given.output == "-":
-        sys.stdout.write(page)
-        return 0
-    target = Path(given.output or f"{files[-1].stem.rpartition('_')[0] or files[-1].stem}.html")
-    try:
-        _write_private(target, page)
-    except OSError as error:
-        print(visible_line(f"agent-lsp: {target}: {error.strerror}"), file=sys.stderr)
-        return USAGE
-    print(visible_line(str(target)))
-    if given.open:
-        import webbrowser
-
-        webbrowser.open(target.absolute().as_uri())
-    return 0
+    target = given.output or f"{files[-1].stem.rpartition('_')[0] or files[-1].stem}.html"
+    return show_page(page, target, is_opened=given.open)
 
 
 def _verify(given: argparse.Namespace) -> int:
@@ -124,9 +108,3 @@ def _reading() -> Generator[None]:
         yield
     except OSError as error:
         raise AgentError(f"{error.filename}: {error.strerror}") from error
-
-
-def _write_private(path: Path, text: str) -> None:
-    """Writes a file that others may not read: traces hold whatever the session has seen."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from agent_lsp.cli.kept import DATA_DIR_HELP, data_dir, prices, width
+from agent_lsp.cli.kept import DATA_DIR_HELP, data_dir, prices, show_page, width
 from agent_lsp.cli.tables import Column, table
+from agent_lsp.cli.usage_page import Reports, cost, render
 from agent_lsp.policy.visible import visible_line
-from agent_lsp.trace.view.figures import money, plural, short_count
+from agent_lsp.trace.view.figures import plural, short_count
 from agent_lsp.usage.report import GroupBy, UsageGroup, UsageReport
 from agent_lsp.usage.store import UsageStore
 
@@ -34,6 +35,10 @@ def add_usage(add: Callable[..., argparse.ArgumentParser]) -> None:
     command.add_argument("--to", metavar="DATE", help="last day (in full) or moment; default: now")
     command.add_argument("--session", metavar="ID", help="one session alone, from its beginning")
     command.add_argument("--json", action="store_true", help="as the answer to agent/usage")
+    command.add_argument("--html", metavar="OUT", help="as a page with charts, into this file; - is stdout")
+    command.add_argument(
+        "--open", action="store_true", help="show that page in the browser; without --html: usage.html"
+    )
     command.add_argument("--data-dir", type=Path, metavar="DIR", help=DATA_DIR_HELP)
     command.set_defaults(carry_out=_usage)
 
@@ -52,12 +57,22 @@ def _usage(given: argparse.Namespace) -> int:
     if not days.totals.requests:
         print("nothing was used" + (f" since {visible_line(begin)}" if begin else ""))
         return 0
+    if given.html or given.open:
+        reports = Reports(days, report("model"), report("session"))
+        return show_page(render(reports, _span(begin, given)), given.html or "usage.html", is_opened=given.open)
     if given.by in (None, "day"):
         _print(_chart(days.rows))
     if given.by != "day":
         _print(_table(report(given.by or "model"), given.by or "model", width()))
     _print(_remarks(days))
     return 0
+
+
+def _span(begin: str | None, given: argparse.Namespace) -> str:
+    """The time that is looked at, in words."""
+    since = f"since {begin}" if begin else "all of its time" if given.session else "since the beginning"
+    until = f" until {given.to}" if given.to else ""
+    return f"Session {given.session}, {since}{until}" if given.session else f"All sessions, {since}{until}"
 
 
 def _print(lines: Iterator[str]) -> None:
@@ -76,8 +91,8 @@ def _chart(days: Sequence[UsageGroup]) -> Iterator[str]:
         day = str(first + timedelta(days=number))
         one = used.get(day, UsageGroup(day))
         total = short_count(one.total) if one.requests else "·"
-        cost = _cost(one) if one.requests else ""
-        yield f"{day}  {_bar(one.total, largest):<{_BAR}}  {total:>7}  {cost:>9}".rstrip()
+        price = cost(one) if one.requests else ""
+        yield f"{day}  {_bar(one.total, largest):<{_BAR}}  {total:>7}  {price:>9}".rstrip()
 
 
 def _bar(value: int, largest: int) -> str:
@@ -96,17 +111,12 @@ def _table(report: UsageReport, by: str, columns: int) -> Iterator[str]:
 
 def _row(group: UsageGroup) -> tuple[str, ...]:
     counts = (group.cache_read, group.cache_write, group.output, group.total)
-    return (group.key, str(group.requests), *map(short_count, counts), _cost(group))
-
-
-def _cost(group: UsageGroup) -> str:
-    """What it cost at least, where the price of some of it is unknown."""
-    return ("≥" if group.unpriced and group.cost_usd is not None else "") + money(group.cost_usd)
+    return (group.key, str(group.requests), *map(short_count, counts), cost(group))
 
 
 def _remarks(report: UsageReport) -> Iterator[str]:
     totals = report.totals
-    yield f"{plural(totals.requests, 'request')}, {short_count(totals.total)} tokens, {_cost(totals)}"
+    yield f"{plural(totals.requests, 'request')}, {short_count(totals.total)} tokens, {cost(totals)}"
     if totals.unpriced:
         unpriced = plural(totals.unpriced, "request")
         yield f"the price of {unpriced} is unknown; set it as providers.NAME.models.MODEL.prices"

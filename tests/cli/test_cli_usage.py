@@ -103,3 +103,46 @@ def test_a_broken_database_ends_with_a_line(tmp_path, capsys):
 def test_the_smallest_use_can_be_seen_and_none_cannot():
     assert [_bar(value, 10_000) for value in (0, 1, 5000)] == ["", "▏", "█" * 20]
     assert _bar(0, 0) == ""
+
+
+def page_of(usage, tmp_path):
+    file = tmp_path / "page.html"
+    status, said = usage("--html", str(file))
+    assert (status, said.strip()) == (0, str(file))
+    return file
+
+
+def test_the_page_has_a_column_a_day_and_a_bar_for_each_model_and_session(usage, tmp_path):
+    page = page_of(usage, tmp_path).read_text()
+
+    assert page.count('<div title="2026-11-2') == 3
+    assert "2026-11-28: 0 tokens, 0 requests, –" in page
+    assert '<i class="fresh" style="height:30.00%"></i>' in page
+    for row in ("anthropic/m", "local/qwen\\x1b", "<td>s1</td>", "<td>s2</td>", "≥$0.5000", "no byte\\x1b"):
+        assert row in page
+    assert "\x1b" not in page
+
+
+def test_the_page_loads_nothing_and_runs_nothing(usage, tmp_path):
+    page = page_of(usage, tmp_path).read_text()
+
+    assert "default-src 'none'" in page
+    assert not [word for word in ("http://", "https:", "<script", "@import", "url(", "<link", "<img") if word in page]
+
+
+def test_the_page_is_for_nobody_else_to_read(usage, tmp_path):
+    assert page_of(usage, tmp_path).stat().st_mode & 0o777 == 0o600
+
+
+def test_the_page_goes_to_stdout_and_into_the_browser(usage, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.chdir(tmp_path)
+
+    assert usage("--html", "-")[1].startswith("<!doctype html>")
+    assert usage("--open") == (0, "usage.html\n")
+    assert opened == [(tmp_path / "usage.html").as_uri()]
+
+
+def test_a_page_that_cannot_be_written_is_said(usage, tmp_path, capsys):
+    assert usage("--html", str(tmp_path / "no" / "page.html"))[0] == 2
