@@ -42,8 +42,8 @@ export function registerChatCommands({ ctx, sessions }: Parts, view: ChatView): 
   });
   ctx.command("addFile", async (uri?: vscode.Uri, all?: vscode.Uri[]) => {
     const active = vscode.window.activeTextEditor?.document.uri;
-    const files = (all ?? [uri ?? active]).filter((one) => one?.scheme === "file");
-    await inView({ command: "attach", attachments: files.map(fileOf), focus: true });
+    const attachments = (all ?? [uri ?? active]).flatMap((one) => (one?.scheme === "file" ? [fileOf(one)] : []));
+    await inView({ command: "attach", attachments, focus: true });
   });
 }
 

@@ -182,7 +182,7 @@ export class Server implements Listener {
       const running = await start(
         {
           command,
-          args: [...args, "--log-level", this.#settings.logLevel || "warning", ...this.#settings.serverArguments],
+          args: [...args, ...this.#settings.serverArguments],
           cwd: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? homedir(),
           env: { ...outerEnvironment(process.env), ...(await this.#keyring.environment()) },
         },

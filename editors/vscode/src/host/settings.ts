@@ -1,5 +1,7 @@
+import { homedir } from "node:os";
 import * as vscode from "vscode";
 import type { Notify } from "../logic/attention";
+import { expandHome } from "../logic/discovery";
 import { forServer, type ForServer } from "../logic/settings";
 import type { ViewSettings } from "../shared/bridge";
 import type { Ctx } from "./ctx";
@@ -49,13 +51,16 @@ export class Settings {
     return this.#text("server.python");
   }
 
+  /** The command line of the server, after its name. */
   get serverArguments(): string[] {
     const given = vscode.workspace.getConfiguration(SECTION).get<unknown>("server.args");
-    return Array.isArray(given) ? given.filter((one) => typeof one === "string") : [];
-  }
-
-  get logLevel(): string {
-    return this.#text("server.logLevel");
+    const named = (flag: string, value: string): string[] => (value === "" ? [] : [flag, value]);
+    return [
+      ...named("--log-level", this.#text("server.logLevel")),
+      ...named("--config", expandHome(this.#text("server.configFile"), homedir())),
+      ...named("--data-dir", expandHome(this.#text("server.dataDir"), homedir())),
+      ...(Array.isArray(given) ? given.filter((one) => typeof one === "string") : []),
+    ];
   }
 
   get notify(): Notify {
