@@ -1,61 +1,30 @@
-"""One client: what it says is dispatched in order, each of its requests is answered exactly once.
-
-`initialize` was answered before. Whatever comes before the service is built waits in the decoder, in order.
-"""
+"""The connection to a client that speaks the Agent Client Protocol."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
-
-from pydantic_core import from_json
 
 from agent_lsp.acp import refusals
 from agent_lsp.acp.handshake import Greeted
 from agent_lsp.acp.outbox import Outbox
-from agent_lsp.errors import FramingError
-from agent_lsp.slotted import replace
 from agent_lsp.wire import jsonrpc
-from agent_lsp.wire.asking import Questions, encoded
-from agent_lsp.wire.dispatch import Dispatcher
-from agent_lsp.wire.service import Service
-from agent_lsp.wire.transport import Transport
+from agent_lsp.wire.asking import encoded
+from agent_lsp.wire.connection import PeerConnection
+from agent_lsp.wire.service import Call, Service
 
 Build = Callable[["Connection"], Service]
 
-_log = logging.getLogger(__name__)
-_CLOSE_S = 3.5
-_LAST_WORDS_S = 0.5
-_LOOK_S = 1.0  # how often a client that reads nothing is looked after
 
-
-class Connection:
+class Connection(PeerConnection[Outbox]):
     """What the application sees of its client: `greeted`, `outbox`, `request`, `update`, `spawn`."""
 
+    withdrawal = ("$/cancel_request", "requestId")
+
     def __init__(self, greeted: Greeted, tasks: asyncio.TaskGroup) -> None:
+        super().__init__(greeted.decoder, tasks, refusals.failure)
         self.greeted = greeted
-        self.ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.outbox: Outbox
-        self._tasks = tasks
-        self._transport: Transport
-        self._has_left: Callable[[], bool]
-        self._questions: Questions
-        self._dispatcher: Dispatcher
-        self._service: Service | None = None
-        self._spawned: set[asyncio.Task[Any]] = set()
-        self._held = self._said_goodbye = False
-
-    # --- for the application ------------------------------------------------------------------------------------------
-
-    async def request(self, method: str, params: Any) -> Any:
-        """Asks the client and returns its result.
-
-        Raises PeerError (it answered with an error) or ConnectionLost. Cancelling withdraws the question and waits for
-        nothing; an answer that comes later is ignored.
-        """
-        return await self._questions.ask(method, params)
 
     def update(self, session_id: str, update: dict[str, Any]) -> None:
         """Tells the client of something in a session."""
@@ -63,144 +32,20 @@ class Connection:
             jsonrpc.notification("session/update", encoded({"sessionId": session_id, "update": _without_none(update)}))
         )
 
-    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Starts a task that lives as long as the connection at most: it is cancelled after `Service.close`.
-
-        An exception that leaves it ends the server, as a bug does.
-        """
-        task = self._tasks.create_task(work)
-        self._spawned.add(task)
-        task.add_done_callback(self._spawned.discard)
-        return task
-
-    def hold(self, held: bool) -> None:
-        """Leaves what comes where it is, or goes on with it: for a handler that has to wait before it begins."""
-        self._held = held
-        if not held:
-            self._pump()
-
-    def end(self, reason: str) -> None:
-        """Ends the connection, and with it the server."""
-        if not self.ended.done():
-            self.ended.set_result(reason)
-
-    # --- for the transport --------------------------------------------------------------------------------------------
-
-    def received(self, data: bytes) -> None:
-        """Bytes have come; `b""` is their end."""
-        if self.ended.done():
-            return
-        if data:
-            self.greeted.decoder.feed(data)
-            self._pump()
-        else:
-            self._said_goodbye = True
-            self.end("the input has ended")
-
-    def writable(self) -> None:
-        """The transport takes more."""
-        self.outbox.flush()
-
-    def lost(self) -> None:
-        """Nothing that is written reaches the client any more."""
-        self.outbox.die()
-        self._questions.lose()
-        self.end("the client is gone")
-
-    # --- life ---------------------------------------------------------------------------------------------------------
-
-    def attach(self, transport: Transport, outbox: Outbox, has_left: Callable[[], bool] = lambda: False) -> None:
-        """Gives the connection its way out; before anything else.
-
-        `has_left` tells whether the client has closed its end, though something of it may still be unread.
-        """
-        self._transport, self.outbox, self._has_left = transport, outbox, has_left
-        self._questions = Questions(outbox.post, ("$/cancel_request", "requestId"))
-        self._dispatcher = Dispatcher(outbox.post, self.spawn, refusals.failure)
-
-    def serve(self, service: Service) -> None:
-        """Begins to dispatch, with what came meanwhile."""
-        self._service = service
-        self._pump()
-
     @property
     def exit_status(self) -> int:
         """0 when the client closed the input, which is how it says that it is done; else 1."""
-        return 0 if self._said_goodbye else 1
+        return 0 if self._input_ended else 1
 
-    async def finish(self) -> None:
-        """Ends everything, once the connection has ended."""
-        self.outbox.hurry()
-        self._questions.lose()
-        if self._service is not None:
-            try:
-                async with asyncio.timeout(_CLOSE_S):
-                    await self._service.close()
-            except TimeoutError:
-                _log.error("not everything ended within %s s", _CLOSE_S)
-        await asyncio.sleep(0)  # a task that is cancelled before it has begun answers nobody
-        for task in tuple(self._spawned):
-            task.cancel()
-        if self._spawned:
-            await asyncio.wait(tuple(self._spawned), timeout=_LAST_WORDS_S)
-        self.outbox.flush()
-        await self._transport.close(_LAST_WORDS_S)
-
-    # --- dispatch -----------------------------------------------------------------------------------------------------
-
-    def _pump(self) -> None:
-        while self._service is not None and not self._held and not self.ended.done():
-            item = self.greeted.decoder.take()
-            if item is None:
-                break
-            self._incoming(item, self._service)
-        if self.outbox.overfull and not self.ended.done():
-            self._transport.hold(True)
-            self.spawn(self._listen_again())
-
-    async def _listen_again(self) -> None:
-        """Goes on once the client has read enough. A held input hides its own end, which is looked for meanwhile."""
-        drained = self.spawn(self.outbox.drain())
-        while not drained.done():
-            await asyncio.wait((drained,), timeout=_LOOK_S)
-            if not drained.done() and self._has_left():
-                self._said_goodbye = True
-                self.end("the input has ended, and nobody reads")
-                return
-        self._transport.hold(False)
-
-    def _incoming(self, item: bytes | FramingError, service: Service) -> None:
-        if isinstance(item, FramingError):
-            self.outbox.post(jsonrpc.framing_failure(item))
-            return
-        match jsonrpc.parse(item, _loads):
-            case jsonrpc.Request() as request:
-                self._request(request, service)
-            case jsonrpc.Notification("$/cancel_request", params):
-                self._dispatcher.cancel((params or {}).get("requestId"))
-            case jsonrpc.Notification(method, params):
-                self._dispatcher.notified(method, params, service.notifications.get(method))
-            case jsonrpc.Response() as response:
-                if not self._questions.settle(response):
-                    _log.info("an answer to no open request: %.100r", response.id)
-            case jsonrpc.Invalid(given) as invalid:
-                known = given is not None and self._dispatcher.is_open(given)
-                self.outbox.post((replace(invalid, id=None) if known else invalid).answer())
-
-    def _request(self, request: jsonrpc.Request, service: Service) -> None:
-        call = self._dispatcher.admit(request)
-        if call is None:
-            return
-        if request.method == "initialize":
+    def _asked(self, call: Call) -> bool:
+        if call.method == "initialize":
             self._dispatcher.refuse(call, "invalid_request", "initialize was answered already")
-        else:
-            self._dispatcher.serve(call, service.requests.get(request.method), request.params)
+        return call.method == "initialize"
+
+    def _told(self, method: str) -> bool:
+        return False
 
 
 def _without_none(update: dict[str, Any]) -> dict[str, Any]:
     """The update without the fields that say nothing; a diff's `oldText` and a tool's input stay as they are."""
     return {name: value for name, value in update.items() if value is not None}
-
-
-def _loads(body: bytes) -> Any:
-    return from_json(body, allow_inf_nan=False)
