@@ -48,6 +48,7 @@ class Given(argparse.Namespace):
     data_dir: Path | None
     yes: bool
     remove: bool
+    test: bool
     json: bool
 
 
@@ -124,7 +125,12 @@ def _add_demo(add: Add) -> None:
 
 
 def _add_doctor(add: Add) -> None:
-    command = add("doctor", help="what is configured, where it comes from, what is missing")
+    command = add(
+        "doctor",
+        help="what is configured, where it comes from, what is missing",
+        description="Prints what can go into a bug report as it is: no key is in it, and ~ stands for your home.",
+    )
+    command.add_argument("--test", action="store_true", help="try the default model with the smallest request there is")
     command.add_argument("--workspace", type=Path, default=Path(), metavar="DIR", help="default: the current folder")
     command.add_argument("--config", type=Path, metavar="FILE", help="a user configuration to read instead of yours")
     command.add_argument("--data-dir", type=Path, metavar="DIR", help="where traces and scratch files are kept")
@@ -164,7 +170,7 @@ def _demo(_: Given) -> int:
 
 
 def _doctor(arguments: Given) -> int:
-    return doctor(arguments.workspace, arguments.config, arguments.data_dir)
+    return doctor(arguments.workspace, arguments.config, arguments.data_dir, is_tried=arguments.test)
 
 
 def _schema(arguments: Given) -> int:

@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from agent_lsp.cli.checkup import checkup, without_home
 from agent_lsp.config.facts import gather
 from agent_lsp.config.layers import Merged, load
 from agent_lsp.config.report import report
@@ -19,18 +20,23 @@ from agent_lsp.providers.catalog import BUILT_IN, Providers
 from agent_lsp.providers.credentials import kept_keys, lacks_key
 
 
-def doctor(workspace: Path, config: Path | None = None, data_dir: Path | None = None) -> int:
+def doctor(workspace: Path, config: Path | None = None, data_dir: Path | None = None, *, is_tried: bool = False) -> int:
     """Prints what is in force and where it comes from; 1 if something in it is wrong. Raises ConfigError.
 
-    `config` and `data_dir` are those of a server that would be started with them.
+    `config` and `data_dir` are those of a server that would be started with them. `is_tried`: the model is asked too.
+    What is printed can be shown to anybody.
     """
     folder = str(workspace.absolute())
     chosen = {"config": config, "data_dir": data_dir}
     arguments = {name: str(path.absolute()) for name, path in chosen.items() if path}
     trusted = Trust(Path(load(workspace=folder, arguments=arguments).data_dir)).is_trusted(workspace)
     merged = load(workspace=folder, trusted=trusted, arguments=arguments)
-    facts = gather(merged, workspace=folder, trusted=trusted, kept=_kept(merged))
-    sys.stdout.write(report(facts))
+    kept = _kept(merged)
+    facts = gather(merged, workspace=folder, trusted=trusted, kept=kept)
+    told = report(facts)
+    if not facts.problems:
+        told += checkup(merged, workspace.absolute(), kept, is_tried=is_tried)
+    sys.stdout.write(without_home(told))
     return 1 if facts.problems else 0
 
 

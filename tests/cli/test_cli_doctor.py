@@ -31,8 +31,48 @@ def test_the_file_and_the_data_directory_that_are_named_are_looked_at(tmp_path, 
     file.write_text("max_turns = 7\n")
     status, text = told(capsys, "--config", str(file), "--data-dir", str(data), "--workspace", str(tmp_path))
     assert status == 0
-    assert str(data) in text
-    assert any(line.split() == ["max_turns", "7", str(file)] for line in text.splitlines())
+    assert "~/elsewhere" in text
+    assert any(line.split() == ["max_turns", "7", "~/mine.toml"] for line in text.splitlines())
+
+
+def test_whose_home_it_is_is_not_told(tmp_path, capsys):
+    _, text = told(capsys, "--workspace", str(tmp_path / "secret-project"))
+    assert str(tmp_path) not in text and "~/secret-project" in text
+
+
+def test_a_proxy_is_told_without_its_password_and_a_root_that_is_not_there_is_said(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:PLANTED@proxy.example:3128")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "gone.pem"))
+    _, text = told(capsys, "--workspace", str(tmp_path))
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "HTTPS_PROXY proxy.example:3128, with a login" in lines
+    assert "SSL_CERT_FILE ~/gone.pem cannot be read" in lines
+    assert "PLANTED" not in text
+
+
+def test_without_a_model_it_says_how_to_have_one(tmp_path, capsys):
+    _, text = told(capsys, "--workspace", str(tmp_path))
+    assert "none is configured" in text and "agent-lsp login PROVIDER" in text
+
+
+def test_the_model_is_tried_only_when_asked_to(tmp_path, capsys):
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'default_model = "near/m"\n[providers.near]\napi = "openai-chat"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    )
+    where = ("--config", str(file), "--workspace", str(tmp_path), "--data-dir", str(tmp_path / "data"))
+    _, text = told(capsys, *where)
+    assert "near/m" in text and "doctor --test" in text
+    status, text = told(capsys, *where, "--test")
+    assert status == 0 and "✗ cannot connect: nothing answers at 127.0.0.1:9: start the model server" in text
+
+
+def test_the_report_is_complete(tmp_path, capsys):
+    _, text = told(capsys, "--workspace", str(tmp_path))
+    titles = [line for line in text.splitlines() if line and not line.startswith(" ")]
+    for title in ("Installation", "Places", "Programs", "Credentials", "Built in", "Protection", "Libraries", "Model"):
+        assert title in titles
+    assert {"Sandbox", "Traces"} <= set(titles)
 
 
 def test_the_trust_that_counts_is_that_kept_in_the_data_directory(tmp_path, capsys, monkeypatch):
