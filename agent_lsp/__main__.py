@@ -132,6 +132,7 @@ def _until_the_end(given: Flags, run: Callable[[], int]) -> int:
     import logging
 
     gc.disable()  # until all is imported, which makes no garbage: looking for some costs a tenth of the start
+    _forgo_plugins()
     logging.basicConfig(
         stream=sys.stderr,
         level=given.log_level.upper(),
@@ -144,6 +145,19 @@ def _until_the_end(given: Flags, run: Callable[[], int]) -> int:
     except Exception:
         logging.getLogger(__name__).critical("the server has failed", exc_info=True)
         return 1
+
+
+def _forgo_plugins() -> None:
+    """Has pydantic look for no plugins of its own: it would read the metadata of every installed package.
+
+    That takes 22 ms of a start of 200 (where 100 packages are installed), and a plugin would see each message. A
+    pydantic that looks elsewhere for them is no quicker, and nothing else.
+    """
+    from types import ModuleType
+
+    loader = ModuleType("pydantic.plugin._loader")
+    loader.__dict__["get_plugins"] = tuple
+    sys.modules.setdefault(loader.__name__, loader)
 
 
 def _application() -> Build:

@@ -6,9 +6,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agent_lsp.app.accounts import Accounts
@@ -16,8 +14,8 @@ from agent_lsp.app.loops import Loops, replay
 from agent_lsp.app.models import Models
 from agent_lsp.app.outfit import Order, Outfit, outfit, purposes
 from agent_lsp.app.telemetry import Telemetry
-from agent_lsp.app.web import describer
-from agent_lsp.app.workshop import Crew, Workshop
+from agent_lsp.app.warm_up import CLIENT, WarmUp, import_client
+from agent_lsp.app.workshop import Crew, Workshop, late_describer
 from agent_lsp.config.builtin import REHEARSAL
 from agent_lsp.config.layers import Merged
 from agent_lsp.config.sections import AgentProfile
@@ -48,8 +46,7 @@ from agent_lsp.sessions.past import Past, read_committed, read_past, read_whole
 from agent_lsp.sessions.pictures import ScratchpadPictures
 from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.slotted import replace
-from agent_lsp.tools.read_image import Describe
-from agent_lsp.tools.run_subagent import Errand, NoSubagents
+from agent_lsp.tools.errands import Errand, NoSubagents
 from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.memory import MemoryTrace
 from agent_lsp.trace.paths import DataDir, new_session_id
@@ -57,8 +54,10 @@ from agent_lsp.trace.store import SessionStore
 from agent_lsp.trace.writer import TraceWriter
 from agent_lsp.usage.report import GroupBy, UsageReport
 
+if TYPE_CHECKING:
+    from agent_lsp.tools.read_image import Describe
+
 _log = logging.getLogger(__name__)
-_HTTP = "agent_lsp.providers.http"
 
 
 class App:
@@ -68,7 +67,7 @@ class App:
         self, merged: Merged, workspace: Path, environ: Mapping[str, str], warn: Callable[[str], None]
     ) -> None:
         self.workspace, self._warn = workspace, warn
-        self._warming: asyncio.Future[ModuleType] | None = None
+        self._warming = WarmUp()
         self.data = DataDir(Path(merged.data_dir))
         self.store = SessionStore(self.data)
         self.settings: Settings = validate(merged)
@@ -205,7 +204,7 @@ class App:
 
     def _describe(self) -> Describe | None:
         name = self.settings.tools.vision_model
-        return describer(lambda: self._models.llm(self.model(name))) if name else None
+        return late_describer(lambda: self._models.llm(self.model(name))) if name else None
 
     def _begin_child(self, child_id: str, errand: Errand, parent: OpenSession, client: Client) -> OpenSession:
         """Makes the session of a subagent (`sessions.subagents.Begin`)."""
@@ -239,9 +238,9 @@ class App:
 
     def warm_up(self, model: Model) -> None:
         """Imports what the first request will need, in a thread: the person is still typing."""
-        self._workshop.warm_up()
-        if model.endpoint.api != REHEARSAL and self._warming is None:
-            self._warming = asyncio.get_running_loop().run_in_executor(None, import_module, _HTTP)
+        self._warming.begin(self._workshop.warm_up)
+        if model.endpoint.api != REHEARSAL:
+            self._warming.begin(import_client)
 
     def mode_of(self, spec: SessionSpec) -> Mode:
         """The mode that a session like this would have."""
@@ -265,9 +264,8 @@ class App:
         """Ends all commands and lets go of connections to providers."""
         await self._workshop.close()
         await asyncio.gather(self._accounts.close(), self._telemetry.close())
-        if self._warming:
-            await asyncio.wait((self._warming,))
-        if http := sys.modules.get(_HTTP):
+        await self._warming.close()
+        if http := sys.modules.get(CLIENT):
             await http.close()
 
     def _meta(self, session_id: str, spec: SessionSpec, model: Model, outfit: Outfit) -> SessionMeta:

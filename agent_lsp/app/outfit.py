@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_lsp.app.workshop import Crew, Equipment, Workshop
 from agent_lsp.config.sections import AgentProfile
@@ -15,7 +16,10 @@ from agent_lsp.sessions.open_session import Client, Model, OpenSession
 from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.sessions.subagents import Begin, Subagents
 from agent_lsp.slotted import frozen
-from agent_lsp.tools.read_image import Describe, useless
+from agent_lsp.tools.late import useless
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.read_image import Describe
 
 _PURPOSE_CHARS = 120
 MakeGrants = Callable[[], Grants]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine.ports import LLM, Outcome, Request, TextDelta
 from agent_lsp.errors import ModelUnavailable
 from agent_lsp.messages.content import ImageUrl, Text
-from agent_lsp.tools.read_image import Describe
 from agent_lsp.tools.tool import End, failed
-from agent_lsp.tools.web_fetch import Fetch, Page
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.read_image import Describe
+    from agent_lsp.tools.web_fetch import Fetch, Page
 
 _ASK = """\
 Describe this image for a programmer who cannot see it: all of its text word for word, what it shows and where, colours
@@ -22,6 +25,7 @@ def fetcher(*, allow_private: bool) -> Fetch:
 
     async def fetch(url: str) -> Page | str:
         from agent_lsp.providers.fetch import WebFetcher
+        from agent_lsp.tools.web_fetch import Page
 
         found = await WebFetcher(allow_private=allow_private).fetch(url)
         if isinstance(found, str):

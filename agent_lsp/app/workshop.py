@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent_lsp.app.web import fetcher
 from agent_lsp.config import places
+from agent_lsp.config.sections import McpServer
 from agent_lsp.config.settings import Settings
-from agent_lsp.policy.commands import CommandPolicy
+from agent_lsp.policy.late_commands import LateCommandPolicy
 from agent_lsp.policy.paths import PathRules
 from agent_lsp.sessions.files import SessionFiles
 from agent_lsp.sessions.instructions import Instructions, Sources
@@ -18,19 +19,23 @@ from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.sessions.skills import FOLDER as SKILLS
 from agent_lsp.sessions.subagents import Subagents
 from agent_lsp.slotted import field, frozen
-from agent_lsp.tools.builtin import ToolContext, builtin_tools
 from agent_lsp.tools.disk import DiskEditor
-from agent_lsp.tools.mcp.link import import_sdk
-from agent_lsp.tools.mcp.servers import McpServers, once
-from agent_lsp.tools.mcp.servers import secrets as mcp_secrets
+from agent_lsp.tools.errands import NoSubagents
+from agent_lsp.tools.late import ToolContext, late_tools
 from agent_lsp.tools.processes import Processes
-from agent_lsp.tools.read_image import Describe
-from agent_lsp.tools.run_subagent import NoSubagents
 from agent_lsp.tools.sandbox import Sandbox
 from agent_lsp.tools.toolset import ToolLimits, Toolset
-from agent_lsp.tools.web_fetch import Fetch
 from agent_lsp.tools.workspace import Workspace
 from agent_lsp.trace.paths import DataDir
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import LLM
+    from agent_lsp.tools.read_image import Describe
+    from agent_lsp.tools.shared import LateTools
+    from agent_lsp.tools.tool import End
+    from agent_lsp.tools.web_fetch import Fetch
+
+_LATE = ("agent_lsp.tools.builtin", "agent_lsp.policy.commands")
 
 
 @frozen
@@ -80,8 +85,8 @@ class Workshop:
     ) -> None:
         self._data, self._user_file, self._environ, self._secrets = data, user_file, environ, secrets
         self._user_folder = Path(places.user_file(None, environ)).parent
-        self._processes, self._warn = Processes(), once(warn)
-        self._warming: asyncio.Future[None] | None = None
+        self._processes, self._warn = Processes(), warn
+        self._say: Callable[[str], None] | None = None
 
     def configure(self, settings: Settings, key_variables: frozenset[str]) -> None:
         """Puts another configuration in force, for sessions that are made from now on.
@@ -91,8 +96,8 @@ class Workshop:
         self._processes.withhold(key_variables)
         self._settings, self._mcp, self._offline = settings.tools, settings.mcp_servers, settings.offline
         self._mcp_failed = set[str]()
-        self.command_policy = CommandPolicy(
-            deny=settings.tools.deny_commands, read_only=settings.tools.read_only_commands
+        self.command_policy = LateCommandPolicy(
+            settings.tools.deny_commands, read_only=settings.tools.read_only_commands
         )
 
     def equip(self, session_id: str, root: Path, client: Client | None, crew: Crew) -> Equipment:
@@ -118,26 +123,41 @@ class Workshop:
         )
         children = crew.subagents if isinstance(crew.subagents, Subagents) else None
         toolset = Toolset(
-            builtin_tools(context),
+            late_tools(context),
             ToolLimits(self._settings.max_output_length, self._settings.timeout),
             scratchpad=workspace.scratchpad,
-            secrets=_Secrets(self._secrets, tuple(mcp_secrets(servers.values()))),
+            secrets=_Secrets(self._secrets, self._secrets_of(servers)),
             disabled=self._settings.disabled,
             shared=[one for one in (commands, children, crew.plan_mode, instructions, files.user_edits) if one],
         )
         toolset.hide(crew.hidden)
         toolset.watch(instructions.touched)
         if servers:
-            own = self._processes.session()
-            toolset.add_late(
-                McpServers(servers, own, root, offline=self._offline, say=self._warn, failed=self._mcp_failed)
-            )
+            toolset.add_late(self._servers(servers, root))
         return Equipment(toolset, paths, instructions, workspace.scratchpad, files)
 
     def warm_up(self) -> None:
-        """Imports what servers of tools need, if there are any, in a thread."""
-        if self._mcp and self._warming is None:
-            self._warming = asyncio.get_running_loop().run_in_executor(None, import_sdk)
+        """Imports what a first request needs of the tools, and what servers of tools need, if there are any."""
+        for module in _LATE:
+            import_module(module)
+        if self._mcp:
+            from agent_lsp.tools.mcp.link import import_sdk
+
+            import_sdk()
+
+    def _servers(self, configured: Mapping[str, McpServer], root: Path) -> LateTools:
+        from agent_lsp.tools.mcp.servers import McpServers, once
+
+        self._say = self._say or once(self._warn)
+        own = self._processes.session()
+        return McpServers(configured, own, root, offline=self._offline, say=self._say, failed=self._mcp_failed)
+
+    def _secrets_of(self, servers: Mapping[str, McpServer]) -> tuple[str, ...]:
+        if not servers:
+            return ()
+        from agent_lsp.tools.mcp.servers import secrets
+
+        return tuple(secrets(servers.values()))
 
     def _sandbox(self, paths: PathRules, workspace: Workspace) -> Sandbox | None:
         if self._settings.sandbox == "off":
@@ -146,8 +166,11 @@ class Workshop:
         return Sandbox((paths.workspace, workspace.scratchpad), paths.hidden, self._settings.sandbox_network)
 
     def _fetch(self) -> Fetch | None:
-        wanted = self._settings.web_fetch and not self._offline
-        return fetcher(allow_private=self._settings.web_fetch_private) if wanted else None
+        if not self._settings.web_fetch or self._offline:
+            return None
+        from agent_lsp.app.web import fetcher
+
+        return fetcher(allow_private=self._settings.web_fetch_private)
 
     def _paths(self, session_id: str, root: Path) -> PathRules:
         # Of a file that was chosen by hand only the file itself: it may well lie in the workspace, or above it.
@@ -164,5 +187,14 @@ class Workshop:
     async def close(self) -> None:
         """Ends all commands of all sessions."""
         await self._processes.close()
-        if self._warming:
-            await asyncio.wait((self._warming,))
+
+
+def late_describer(find: Callable[[], LLM]) -> Describe:
+    """`app.web.describer`, imported when somebody wants an image described."""
+
+    async def describe(image_url: str, question: str) -> str | End:
+        from agent_lsp.app.web import describer
+
+        return await describer(find)(image_url, question)
+
+    return describe

@@ -3,8 +3,6 @@
 Every payload is frozen and discriminated on `type`. Optional fields are left out of the JSON when they are not set.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field

@@ -1,7 +1,5 @@
 """The envelope that travels everywhere: through the engine, in `agent/message` and in the trace, in the same bytes."""
 
-from __future__ import annotations
-
 import time
 from functools import lru_cache
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """What happened around the model's context: the payloads of `event_msg`. Each docstring says when the event comes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,7 +22,7 @@ class TokenCounts(BaseModel):
     output: int = 0
     total: int = 0
 
-    def __add__(self, other: TokenCounts) -> TokenCounts:
+    def __add__(self, other: "TokenCounts") -> "TokenCounts":
         return TokenCounts(
             cache_read=self.cache_read + other.cache_read,
             cache_write=self.cache_write + other.cache_write,

@@ -11,7 +11,6 @@ from agent_lsp.server.edits import EditHandlers
 from agent_lsp.server.handshake import Configuration
 from agent_lsp.server.hub import Hub
 from agent_lsp.server.model_handlers import ModelHandlers
-from agent_lsp.server.plain_commands import PlainHandlers
 from agent_lsp.server.run_handlers import RunHandlers
 from agent_lsp.server.session_handlers import SessionHandlers
 from agent_lsp.server.snapshots import SnapshotHandlers
@@ -26,6 +25,8 @@ def service(connection: Connection, hub: Hub, configured: Callable[[Configuratio
     requests = sessions.requests() | runs.requests() | contexts.requests() | models.requests()
     requests |= EditHandlers(hub).requests() | SnapshotHandlers(hub).requests() | UsageHandlers(hub).requests()
     if connection.greeted.client.plain:
+        from agent_lsp.server.plain_commands import PlainHandlers  # 3 ms that a client with a plugin need not wait
+
         requests |= PlainHandlers(connection, hub, requests).requests()
     return Service(
         requests=models.patient(requests),

@@ -1,7 +1,5 @@
 """The methods of the protocol: what each takes and gives, in camelCase on the wire. Unknown fields are ignored."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field

@@ -1,7 +1,5 @@
 """What `agent/run` and the methods about a run take and give."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -49,7 +47,7 @@ class GoalAnswer(Result):
     used: int
 
     @classmethod
-    def of(cls, result: GoalResult) -> GoalAnswer:
+    def of(cls, result: GoalResult) -> "GoalAnswer":
         """The result as it is sent."""
         return cls(outcome=result.outcome, rounds=result.rounds, used=result.used)
 

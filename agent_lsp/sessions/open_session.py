@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from agent_lsp.config.sections import McpServer
 from agent_lsp.engine.ports import Sink, ThinkingLevel
@@ -26,13 +26,15 @@ from agent_lsp.sessions.files import SessionFiles
 from agent_lsp.sessions.model_source import ModelSource
 from agent_lsp.sessions.slash import Commands
 from agent_lsp.slotted import field, frozen, mutable
-from agent_lsp.tools.ask_user import Ask
-from agent_lsp.tools.diagnostics import Findings
 from agent_lsp.tools.editor import Editor
-from agent_lsp.tools.read_image import useless
+from agent_lsp.tools.late import useless
 from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.history import SessionTrace
 from agent_lsp.usage.report import GroupBy, UsageReport
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.ask_user import Ask
+    from agent_lsp.tools.diagnostics import Findings
 
 _QUIET_S = 0.3
 """How long after a run nothing may have happened before a title is asked for."""

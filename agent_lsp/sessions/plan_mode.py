@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.modes import ApprovalMode
-from agent_lsp.tools import exit_plan
 from agent_lsp.tools.shared import Shared
 
 _ON = (
@@ -57,4 +56,6 @@ class SessionPlanMode:
 
 
 if TYPE_CHECKING:
+    from agent_lsp.tools import exit_plan
+
     _: tuple[type[Shared], type[exit_plan.PlanMode]] = (SessionPlanMode, SessionPlanMode)

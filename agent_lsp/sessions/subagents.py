@@ -15,7 +15,7 @@ from agent_lsp.messages.events import Subagent as SubagentEvent
 from agent_lsp.sessions.family import ChildPerson, ChildSink, ParentSink, SharedPerson
 from agent_lsp.sessions.open_session import Client, OpenSession
 from agent_lsp.tools import run_subagent
-from agent_lsp.tools.run_subagent import Answer, Errand, note
+from agent_lsp.tools.errands import Answer, Errand, note
 from agent_lsp.tools.shared import Shared
 from agent_lsp.trace.paths import new_session_id
 

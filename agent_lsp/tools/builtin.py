@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from agent_lsp.slotted import frozen
 from agent_lsp.tools.apply_patch import ApplyPatch
-from agent_lsp.tools.ask_user import Ask, AskUser
+from agent_lsp.tools.ask_user import AskUser
 from agent_lsp.tools.background import InputCommand, KillCommand
-from agent_lsp.tools.diagnostics import Diagnostics, Findings
+from agent_lsp.tools.diagnostics import Diagnostics
 from agent_lsp.tools.edit_file import EditFile
-from agent_lsp.tools.editor import Editor
 from agent_lsp.tools.exec_command import ExecCommand
-from agent_lsp.tools.exit_plan import ExitPlan, PlanMode
+from agent_lsp.tools.exit_plan import ExitPlan
+from agent_lsp.tools.late import ToolContext
 from agent_lsp.tools.list_files import ListFiles
-from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.read_file import ReadFile
-from agent_lsp.tools.read_image import Describe, DescribeImage, ReadImage
-from agent_lsp.tools.run_subagent import InputSubagent, KillSubagent, RunSubagent, Subagents
+from agent_lsp.tools.read_image import DescribeImage, ReadImage
+from agent_lsp.tools.run_subagent import InputSubagent, KillSubagent, RunSubagent
 from agent_lsp.tools.search_text import SearchText
 from agent_lsp.tools.todo_write import TodoWrite
 from agent_lsp.tools.tool import Tool
-from agent_lsp.tools.web_fetch import Fetch, WebFetch
-from agent_lsp.tools.workspace import Workspace
+from agent_lsp.tools.web_fetch import WebFetch
 from agent_lsp.tools.write_file import WriteFile
-
-
-def _nothing(_: Path) -> bool:
-    return False
-
-
-@frozen
-class ToolContext:
-    """What the built-in tools of one session work with."""
-
-    workspace: Workspace
-    editor: Editor
-    commands: Commands
-    ask: Ask | None = None
-    is_denied: Callable[[Path], bool] = _nothing
-    """Paths that tools which walk must pass by."""
-    subagents: Subagents | None = None
-    plan_mode: PlanMode | None = None
-    describe: Describe | None = None
-    fetch: Fetch | None = None
-    findings: Findings | None = None
 
 
 def builtin_tools(context: ToolContext) -> tuple[Tool[Any], ...]:

@@ -112,11 +112,6 @@ class DescribeImage:
         yield End(f"[{facts}, as another model sees it]\n{told}") if isinstance(told, str) else told
 
 
-def useless(*, sees: bool) -> frozenset[str]:
-    """The name of the tool that is nothing for a model that sees, or for one that does not."""
-    return frozenset({DescribeImage.spec.name if sees else ReadImage.spec.name})
-
-
 async def _read(workspace: Workspace, written: str) -> ImageFile | End:
     path = workspace.locate(written)
     if not is_there(path):

@@ -18,6 +18,7 @@ from agent_lsp.policy.access import Access, CommandPreview, EditPreview, Preview
 from agent_lsp.policy.visible import visible, visible_line
 from agent_lsp.slotted import frozen, replace
 from agent_lsp.tools.arguments import parse, schema
+from agent_lsp.tools.late import LateTool
 from agent_lsp.tools.mask import Mask
 from agent_lsp.tools.output import Output
 from agent_lsp.tools.repeats import Repeats
@@ -55,7 +56,7 @@ class Toolset:
 
     def __init__(
         self,
-        tools: Sequence[Tool[Any]],
+        tools: Sequence[Tool[Any] | LateTool],
         limits: ToolLimits,
         scratchpad: Path,
         secrets: Iterable[str] = (),
@@ -98,13 +99,14 @@ class Toolset:
     def renew(self) -> None:
         """Has the tools be those that are there now."""
         there = (*self._own, *(self._late.tools() if self._late else ()))
-        self._all = {tool.spec.name: tool for tool in there if tool.spec.name not in self._off}
+        named = {_name(tool): tool for tool in there}
+        self._all = {name: tool for name, tool in named.items() if name not in self._off}
         self._take(self._kept)
 
     def tools(self) -> tuple[ToolSpec, ...]:
         """The tools as the model is told of them, in the order they were given."""
         if self._specs is None:  # schemas take as long to make as all the rest of a session
-            self._specs = _specs(self._tools.values())
+            self._specs = _specs(map(_real, self._tools.values()))
         return self._specs
 
     def offered(self) -> tuple[str, ...]:
@@ -132,7 +134,7 @@ class Toolset:
         """The tools for a person: name, description, parameters, permission, source."""
         return [
             {**told.model_dump(), "permission": spec.permission, "source": spec.source}
-            for told, spec in ((told, self._tools[told.name].spec) for told in self.tools())
+            for told, spec in ((told, _real(self._tools[told.name]).spec) for told in self.tools())
         ]
 
     def check(self, call: ToolCall) -> ToolResult | None:
@@ -228,9 +230,10 @@ class Toolset:
         return name not in self._hidden and (kept is None or name in kept)
 
     def _bind(self, call: ToolCall) -> _Bound | End:
-        tool = self._tools.get(call.name)
-        if tool is None:
+        known = self._tools.get(call.name)
+        if known is None:
             return End(text=f"Unknown tool: {call.name}", stop_reason="failed")
+        tool = _real(known)
         spec = tool.spec
         args = spec.parse(call.arguments) if spec.parse else parse(spec.args, call.arguments)
         if isinstance(args, str):
@@ -275,6 +278,14 @@ class Toolset:
 
     def _shown(self, text: str) -> str:
         return visible(self._mask(text))
+
+
+def _name(tool: Tool[Any] | LateTool) -> str:
+    return tool.name if isinstance(tool, LateTool) else tool.spec.name
+
+
+def _real(tool: Tool[Any] | LateTool) -> Tool[Any]:
+    return tool.real() if isinstance(tool, LateTool) else tool
 
 
 def _nothing(_: Access) -> None:

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from agent_lsp.tools.image_file import LARGEST_BYTES, kind_of
-from agent_lsp.tools.read_image import useless
+from agent_lsp.tools.late import useless
 from agent_lsp.tools.tool import failed
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from typing import Any
 
@@ -9,8 +10,12 @@ import pytest
 from agent_lsp.engine.ports import ToolResult
 from agent_lsp.policy.access import Access, TextPreview
 from agent_lsp.tools.arguments import Arguments
+from agent_lsp.tools.builtin import ToolContext, builtin_tools
+from agent_lsp.tools.errands import NoSubagents
+from agent_lsp.tools.late import late_tools
 from agent_lsp.tools.tool import End, Spec, failed
 from agent_lsp.tools.toolset import ToolLimits, Toolset
+from agent_lsp.tools.workspace import Workspace
 
 from .conftest import call, use
 
@@ -217,3 +222,19 @@ async def test_titles_and_previews_are_safe_to_look_at(tmp_path):
 async def test_a_secret_cut_between_pieces_is_masked(tmp_path):
     done = await use(toolset(tmp_path, Scripted("is s3c", "r3t", "!"), secrets=["s3cr3t"]), "echo", {})
     assert done.pieces == ["is ", "***", "!"]
+
+
+async def _nobody(path):
+    return ()
+
+
+@pytest.mark.parametrize("has", list(itertools.product((False, True), repeat=4)))
+def test_a_built_in_tool_is_known_by_the_name_that_it_has(tmp_path, has):
+    given = dict(zip(("findings", "subagents", "plan_mode", "fetch"), has, strict=True))
+    kinds = {"findings": _nobody, "subagents": NoSubagents({}), "plan_mode": object(), "fetch": _nobody}
+    workspace = Workspace(tmp_path, tmp_path)
+    context = ToolContext(workspace, None, None, **{name: kinds[name] for name, is_there in given.items() if is_there})
+    real = [tool.spec.name for tool in builtin_tools(context)]
+    late = late_tools(context)
+    assert [tool.name for tool in late] == real
+    assert [tool.real().spec.name for tool in late] == real

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_lsp.tools.diagnostics import Finding
-from agent_lsp.tools.run_subagent import NoSubagents
+from agent_lsp.tools.errands import NoSubagents
 
 
 class Planning:
