@@ -7,7 +7,6 @@ ToolCall ──▶ pending ── allowed ──▶ in_progress ── output �
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -206,6 +205,6 @@ def image_block(url: str) -> dict[str, Any] | None:
         return None
     try:
         base64.b64decode(match[2], validate=True)
-    except binascii.Error:
+    except ValueError:  # of binascii, and for what is not even ASCII
         return None
     return {"type": "image", "mimeType": match[1], "data": match[2]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,11 @@ class SessionHandlers:
         if not self._hub.is_known(params.session_id):
             raise SessionNotFound(params.session_id)
         closing = self._hub.close(params.session_id) if self._hub.find(params.session_id) else None
-        return _done(self._hub.delete(params.session_id, closing))
+        return self._deleted(params.session_id, closing)
+
+    async def _deleted(self, session_id: str, closing: asyncio.Task[None] | None) -> dict[str, Any]:
+        await self._hub.delete(session_id, closing)
+        return {}
 
     def set_mode(self, params: ModeParams, _: Call) -> dict[str, Any]:
         """`session/set_mode`."""

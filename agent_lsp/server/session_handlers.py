@@ -121,7 +121,11 @@ class SessionHandlers:
     def delete(self, params: NamedSessionParams, _: Call) -> Awaitable[dict[str, Any]]:
         """`agent/session/delete`: an open session is closed first."""
         closing = self._hub.close(params.session_id) if self._hub.find(params.session_id) else None
-        return _done(self._hub.delete(params.session_id, closing))
+        return self._deleted(params.session_id, closing)
+
+    async def _deleted(self, session_id: str, closing: asyncio.Task[None] | None) -> dict[str, Any]:
+        await self._hub.delete(session_id, closing)
+        return {}
 
     def rules(self, params: SessionParams, _: Call) -> Rules:
         """`agent/rules`."""

@@ -163,6 +163,8 @@ def test_a_new_file_has_no_old_text_and_a_deleted_one_no_new():
     assert (gone["oldText"], gone["newText"], gone["path"]) == ("x\n", "", "/project/d/n")
 
 
-@pytest.mark.parametrize("url", ["https://x/y.png", "data:image/png;base64,?", "data:image/png,raw", ""])
+@pytest.mark.parametrize(
+    "url", ["https://x/y.png", "data:image/png;base64,?", "data:image/png;base64,\u202eü", "data:image/png,raw", ""]
+)
 def test_what_is_no_image_in_base64_is_no_block(url):
     assert image_block(url) is None

@@ -1,6 +1,8 @@
 """The methods of the protocol, each at its edges."""
 
 import asyncio
+import gc
+import warnings
 
 import pytest
 from hypothesis import given, settings
@@ -407,3 +409,18 @@ async def test_no_command_runs_beside_a_sandbox_that_is_set(tmp_path, monkeypatc
         await client.ask("agent/run", input="go")
         (output,) = client.streamed("tool_call_output")
         assert "install bubblewrap" in output["output"] and not (tmp_path / "work/proof").exists()
+
+
+async def test_a_deletion_that_is_cancelled_in_the_same_breath_is_answered_and_leaves_nothing_unawaited(
+    tmp_path, monkeypatch
+):
+    async with front_end(tmp_path, monkeypatch) as (client, _):
+        session = (await client.ask("agent/session/new"))["sessionId"]
+        deletion, answer = client.prepare("agent/session/delete", sessionId=session)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            client.say(deletion, {"method": "$/cancelRequest", "params": {"id": deletion["id"]}})
+            await asyncio.wait([answer])
+            gc.collect()
+        assert answer.exception().code == -32800
+        assert [str(one.message) for one in warned] == []
