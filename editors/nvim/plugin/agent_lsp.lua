@@ -21,6 +21,10 @@ local commands = {
   AgentMode = { "commands", { nargs = "?" } },
   AgentThinking = { "commands", { nargs = "?" } },
   AgentNew = { "commands", { nargs = 0 } },
+  AgentApproval = { "approval", { nargs = "*", complete = "allow,deny" } },
+  AgentKeep = { "edits", { range = true, bang = true } },
+  AgentUndo = { "edits", { range = true, bang = true } },
+  AgentEdits = { "edits", { bang = true } },
 }
 
 local function define(name, module, attributes)
@@ -46,6 +50,9 @@ local maps = {
   ["agent-ask"] = { "commands", { "n", "x" }, "Ask the agent about the selection" },
   ["agent-op"] = { "commands", { "n", "x" }, "Ask the agent about the text of a motion", expr = true },
   ["agent-chat"] = { "commands", { "n" }, "Open or close the agent's chat" },
+  ["agent-next-edit"] = { "edits", { "n" }, "Go to the agent's next edit" },
+  ["agent-prev-edit"] = { "edits", { "n" }, "Go to the agent's edit before" },
+  ["agent-approval"] = { "approval", { "n" }, "Go to the question that waits for an answer" },
 }
 
 for name, map in pairs(maps) do

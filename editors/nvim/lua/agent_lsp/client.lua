@@ -24,6 +24,8 @@ local is_prepared = false
 local is_leaving = false
 ---@type string? why the server refused us, said in place of "it ended"
 local refusal
+---@type { code: integer, signal: integer } how the last process ended
+local ending = { code = 0, signal = 0 }
 
 -- Handlers -------------------------------------------------------------------------------------------------------------
 
@@ -96,6 +98,11 @@ function M.connect(dispatchers, lsp_config)
   local cmd, problem = M.command()
   if not cmd then
     error(problem, 0)
+  end
+  local on_exit = dispatchers.on_exit
+  dispatchers.on_exit = function(code, signal)
+    ending = { code = code, signal = signal }
+    on_exit(0, 0) -- or Neovim would say in two long lines what we say in one
   end
   local rpc = vim.lsp.rpc.start(cmd, dispatchers, { cwd = lsp_config.root_dir, env = lsp_config.cmd_env })
   local request = rpc.request
@@ -228,10 +235,9 @@ function M._give_up(err)
 end
 
 --- Neovim's client has ended; may come in a fast event.
----@param code integer
----@param signal integer
 ---@param client_id integer
-M.on_exit = vim.schedule_wrap(function(code, signal, client_id)
+M.on_exit = vim.schedule_wrap(function(_, _, client_id)
+  local code, signal = ending.code, ending.signal
   if client and client.id ~= client_id then
     return
   end
@@ -298,7 +304,10 @@ function M.with(callback)
   local lsp_config = vim.deepcopy(vim.lsp.config[NAME])
   if type(lsp_config.cmd) == "function" and not cmd then
     log.tell(problem --[[@as string]], vim.log.levels.ERROR)
-    return M._give_up({ code = protocol.SERVER_GONE, message = problem --[[@as string]] })
+    return M._give_up({
+      code = protocol.SERVER_GONE,
+      message = problem --[[@as string]],
+    })
   end
   lsp_config.root_dir = M.root(0)
   lsp_config.name = NAME

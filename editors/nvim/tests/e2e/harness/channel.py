@@ -64,9 +64,7 @@ class Channel:
             raise Gone("Neovim has ended") from error
 
     def _read(self):
-        unpacker = msgpack.Unpacker(
-            raw=False, strict_map_key=False, ext_hook=_handle, unicode_errors="surrogateescape"
-        )
+        unpacker = msgpack.Unpacker(raw=False, strict_map_key=False, ext_hook=_handle, unicode_errors="surrogateescape")
         while data := self._process.stdout.read1(65536):
             unpacker.feed(data)
             for message in unpacker:

@@ -59,7 +59,7 @@ class Neovim:
             start_new_session=True,
         )
         self.channel = Channel(self.process, self._take)
-        self.api("nvim_ui_attach", *size, {"rgb": True, "ext_linegrid": True})
+        self.api("nvim_ui_attach", *size, {"rgb": True, "ext_linegrid": True, "ext_hlstate": True})
         self.until("return vim.v.vim_did_enter == 1")
 
     def _take(self, name, arguments):
@@ -147,9 +147,9 @@ class Neovim:
         return self.api("nvim_get_mode")
 
     def take_messages(self):
-        """What `:messages` shows, which is forgotten then."""
+        """What `:messages` shows, which is forgotten then, errors too."""
         said = self.api("nvim_exec2", "messages", {"output": True})["output"]
-        self.command("messages clear")
+        self.command("messages clear | let v:errmsg = ''")
         return said
 
     # --- its end ---
@@ -159,8 +159,8 @@ class Neovim:
         mode = self.mode
         is_asking = mode["blocking"] or mode["mode"][0] in "cr"
         assert not is_asking, f"Neovim waits for an answer ({mode}); the screen:\n{self.screen}"
-        assert self.take_messages() == ""
-        assert self.api("nvim_get_vvar", "errmsg") == ""
+        error = self.api("nvim_get_vvar", "errmsg")
+        assert (self.take_messages(), error) == ("", "")
 
     def quit(self, within_s=5.0):
         """Leaves as with `:qa!`; seconds that took. Nothing of what was started may stay."""

@@ -1,0 +1,43 @@
+"""What tests do with the agent: start runs, answer on purpose, wait for ends."""
+
+import time
+
+RUN = """
+local prompt = ...
+local sessions = require("agent_lsp.session")
+vim.g.ended = nil
+sessions.ready(function(err, session)
+  assert(session, err and err.message)
+  vim.g.session = session.id
+  session:run(prompt, function(problem, result)
+    vim.g.ended = result and result.status or problem.message
+  end)
+end)
+"""
+GUARD_S = 0.3
+
+
+def run(nvim, prompt):
+    """Starts a run; `ended` tells how it went."""
+    nvim.lua(RUN, prompt)
+
+
+def ended(nvim):
+    """Waits for the end of the run; its status."""
+    return nvim.until("return vim.g.ended")
+
+
+def focus(nvim):
+    """Enters the next question as a person does, and looks at it for as long as it takes until keys count."""
+    nvim.command("AgentApproval")
+    entered = time.monotonic()
+    nvim.until("return vim.api.nvim_win_get_config(0).relative ~= ''")
+    while time.monotonic() < entered + GUARD_S + 0.02:
+        time.sleep(0.01)
+
+
+def answer(nvim, text, keys):
+    """Waits for a question on the screen and answers it with keys."""
+    nvim.wait_for(text)
+    focus(nvim)
+    nvim.type(keys)
