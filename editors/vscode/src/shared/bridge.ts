@@ -213,8 +213,9 @@ export const RELAYED_METHODS: readonly (keyof AgentMethods)[] = [
 ];
 
 /**
- * Why a request failed: the server's error, or the host's with the same shape. `kind` is `server_gone` when there is no
- * server: what a run or a word to it has not delivered then comes back by `returned`, and by nothing else.
+ * Why a request failed: the server's error, or the host's with the same shape. `kind` is `server_gone` when the server
+ * has ended before it answered: what a run or a word to it has not delivered then comes back by `returned`, and by nothing
+ * else. `not_running`: there was no server, nothing was sent.
  */
 export interface BridgeError {
   readonly code: number;

@@ -2,7 +2,8 @@
  * Where the blocks of a growing Markdown text are settled: what stands before a boundary is never changed by what follows
  * (link definitions aside, which `definitions` collects).
  *
- * A boundary is the start of a line behind a blank line, outside of fences, lists, tables and HTML-like blocks.
+ * A boundary is the start of a line behind a blank line, outside of fences and lists; and a fence that is in no list is a
+ * block of its own.
  */
 
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
@@ -19,6 +20,8 @@ export class BlockScanner {
   private fence: { readonly mark: string; readonly length: number } | null = null;
   private inList = false;
   private wasBlank = false;
+  private behindFence = false;
+  private settled = 0;
 
   /** Whether the text, as far as whole lines go, ends inside a fence. */
   get inFence(): boolean {
@@ -37,7 +40,10 @@ export class BlockScanner {
 
   private line(line: string, start: number): void {
     if (this.fence) {
-      if (closes(line, this.fence)) this.fence = null;
+      if (closes(line, this.fence)) {
+        this.fence = null;
+        this.behindFence = !this.inList;
+      }
       this.wasBlank = false;
       return;
     }
@@ -46,14 +52,21 @@ export class BlockScanner {
       return;
     }
     const isItem = LIST_ITEM.test(line);
-    if (this.wasBlank && start > 0 && !INDENTED.test(line) && !(this.inList && isItem)) {
-      this.boundaries.push(start);
+    if (this.behindFence || (this.wasBlank && !INDENTED.test(line) && !(this.inList && isItem))) {
+      this.settle(start);
       this.inList = false;
     }
     this.inList ||= isItem;
-    this.wasBlank = false;
+    this.wasBlank = this.behindFence = false;
     const opened = FENCE.exec(this.inList ? line.replace(ITEM_MARK, "").trimStart() : line)?.[1];
-    if (opened) this.fence = { mark: opened.charAt(0), length: opened.length };
+    if (!opened) return;
+    this.fence = { mark: opened.charAt(0), length: opened.length };
+    if (!this.inList) this.settle(start);
+  }
+
+  private settle(start: number): void {
+    if (start > this.settled) this.boundaries.push(start);
+    this.settled = Math.max(this.settled, start);
   }
 }
 

@@ -56,7 +56,7 @@ export class Compactions {
   summaryIn(text: string): string | null {
     if (!isBlock(text, "context_summary")) return null;
     const summary = bodyOf(text, "context_summary");
-    if (this.last && this.last.summary === "") {
+    if (this.last?.summary === "") {
       this.last.summary = summary;
       this.touch(this.last);
     }

@@ -1,0 +1,34 @@
+/** The card of each kind of row. */
+
+import type { Card } from "../list/virtual_list";
+import type { Row } from "../model/rows";
+import type { CardHost } from "./card_host";
+import { compactionCard, endCard, errorCard, mcpCard, noteCard, retryCard } from "./event_cards";
+import { answerCard, thinkingCard } from "./text_cards";
+import { toolCard } from "./tool_card";
+import { userCard } from "./user_card";
+
+export function cardOf(row: Row, host: CardHost): Card {
+  switch (row.kind) {
+    case "user":
+      return userCard(row, host);
+    case "answer":
+      return answerCard(row, host);
+    case "thinking":
+      return thinkingCard(row, host);
+    case "tool":
+      return toolCard(row, host);
+    case "retry":
+      return retryCard(row, host);
+    case "compaction":
+      return compactionCard(row, host);
+    case "mcp":
+      return mcpCard(row, host);
+    case "note":
+      return noteCard(row, host);
+    case "error":
+      return errorCard(row, host);
+    case "end":
+      return endCard(row, host);
+  }
+}

@@ -1,0 +1,58 @@
+/** Keep and Undo for the edits of one call, and how they stand. */
+
+import { button, make, setText, show } from "../markdown/nodes";
+import type { EditInfo } from "../../shared/protocol";
+import type { CardHost } from "./card_host";
+import { count } from "./figures";
+
+export class EditBar {
+  readonly element = make("div", { class: "edit-bar", attributes: { role: "group", "aria-label": "Edits of this call" } });
+  private readonly state = make("span", { class: "edit-state" });
+  private readonly keep: HTMLButtonElement;
+  private readonly undo: HTMLButtonElement;
+  private readonly open: HTMLButtonElement;
+
+  constructor(
+    private readonly callId: string,
+    private readonly host: CardHost,
+  ) {
+    this.keep = button("Keep", () => host.decideEdits(this.standing(), "keep"), { class: "small-button" });
+    this.undo = button("Undo", () => host.decideEdits(this.standing(), "undo"), { class: "small-button" });
+    this.open = button("Show in file", () => this.reveal(), { class: "link-button" });
+    this.element.append(this.state, this.open, this.keep, this.undo);
+    this.draw();
+  }
+
+  draw(): void {
+    const edits = this.host.edits(this.callId);
+    show(this.element, edits.length > 0);
+    if (edits.length === 0) return;
+    const isStanding = this.standing().length > 0;
+    show(this.keep, isStanding);
+    show(this.undo, isStanding);
+    setText(this.state, words(edits));
+    this.element.dataset.state = isStanding ? "pending" : (edits[0]?.state ?? "");
+  }
+
+  private standing(): EditInfo[] {
+    return this.host.edits(this.callId).filter((edit) => edit.state === "pending");
+  }
+
+  private reveal(): void {
+    const [first] = this.host.edits(this.callId);
+    if (first) this.host.act({ act: "openFile", uri: first.uri, range: first.range });
+  }
+}
+
+/** How edits stand, with the reason where one could not be undone. */
+export function words(edits: readonly EditInfo[]): string {
+  const refused = edits.find((edit) => edit.reason !== undefined);
+  if (refused?.reason) return `Not undone: ${refused.reason}`;
+  const number = (state: EditInfo["state"]): number => edits.filter((edit) => edit.state === state).length;
+  const pending = number("pending");
+  if (pending > 0) return count(pending, "edit") + " to decide";
+  if (number("undone") === edits.length) return "Undone";
+  if (number("kept") === edits.length) return "Kept";
+  if (number("changed") > 0) return "Changed since, so it cannot be undone here";
+  return "Decided";
+}

@@ -1,0 +1,59 @@
+/** What is wrong with the server or with the view itself, the last line of the log, and what can be done. */
+
+import type { Act, ServerStatus } from "../../shared/bridge";
+import { icon } from "../markdown/icons";
+import { button, make, show } from "../markdown/nodes";
+
+const TITLES: Readonly<Record<ServerStatus["state"], string>> = {
+  starting: "Starting the server…",
+  running: "",
+  stopped: "The server has stopped.",
+  crashed: "The server has crashed.",
+  missing: "The server is not installed.",
+  incompatible: "The server does not fit this extension.",
+};
+
+export class Banner {
+  readonly element = make("div", { class: "banner", attributes: { "data-testid": "banner" } });
+
+  constructor(private readonly act: (act: Act) => void) {
+    this.element.hidden = true;
+  }
+
+  server(status: ServerStatus): void {
+    show(this.element, status.state !== "running");
+    if (status.state === "running") {
+      this.element.replaceChildren();
+      this.element.removeAttribute("role");
+      return;
+    }
+    if (status.state === "starting") {
+      this.element.removeAttribute("role");
+      this.element.replaceChildren(make("p", { class: "banner-title", text: TITLES.starting }));
+      return;
+    }
+    const gaveUp = status.gaveUp ? "It crashed three times in three minutes, so it is not started again by itself." : "";
+    this.alert(TITLES[status.state], [gaveUp, status.hint ?? ""], status.lastLogLine);
+  }
+
+  /** The view itself has failed. */
+  failed(message: string): void {
+    show(this.element, true);
+    this.alert("Something in this view went wrong.", [message, "Close and open the view to draw it anew; nothing is lost."]);
+  }
+
+  private alert(title: string, lines: readonly string[], lastLogLine?: string): void {
+    this.element.setAttribute("role", "alert");
+    this.element.replaceChildren(
+      make("p", { class: "banner-title" }, icon("warning"), title),
+      ...lines.filter((line) => line !== "").map((line) => make("p", { text: line })),
+      lastLogLine ? make("pre", { class: "banner-log", text: lastLogLine }) : "",
+      make(
+        "div",
+        { class: "buttons" },
+        button("Restart", () => this.act({ act: "restart" }), { class: "primary-button" }),
+        button("Open log", () => this.act({ act: "openLog" }), { class: "small-button" }),
+      ),
+    );
+  }
+}
