@@ -56,6 +56,7 @@ class Outfit:
         if self.subagents:
             self.subagents.adopt(opened)
             opened.stop_children = self.subagents.stop_all
+            opened.children_at_work = self.subagents.at_work
         if self.plan_mode:
             self.plan_mode.left = lambda mode: _left(opened, mode)
 

@@ -17,7 +17,11 @@ from agent_lsp.messages.envelope import MESSAGE, Message, encode, envelope
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub, Served, refuse
 from agent_lsp.server.methods import HistoryParams
-from agent_lsp.trace.history import Page
+from agent_lsp.sessions.open_session import OpenSession
+from agent_lsp.slotted import frozen
+from agent_lsp.trace.history import End, Page
+
+_MOST_OF_A_CHILD = 10_000  # messages, the last ones
 
 
 def read_seed(given: list[dict[str, Any]]) -> tuple[Content, ...]:
@@ -54,12 +58,35 @@ async def history(hub: Hub, connection: Connection, params: HistoryParams) -> by
         return _answer(page, (), 0, {"runs": [], "steers": [], "approvals": []})
     trace = served.session.trace
     next_seq, pending = connection.outbox.barrier(params.session_id), _pending(served)
-    live = tuple(envelope(fragment) for fragment in served.session.session.so_far())
+    live = [_Live.of(one) for one in (served.session, *served.session.children_at_work())]
     until = trace.end()
     read = trace.latest if params.from_end else trace.history
     page = await asyncio.to_thread(read, params.limit, params.cursor, until)
-    is_last = params.cursor is None if params.from_end else not page.next_cursor
-    return _answer(page, live if is_last else (), next_seq, pending)
+    if page.next_cursor or (params.from_end and params.cursor is not None):
+        return _answer(page, (), next_seq, pending)
+    own, *children = live
+    told = [message for child in children for message in await asyncio.to_thread(child.all)]
+    return _answer(page, (*own.open, *told), next_seq, pending)
+
+
+@frozen
+class _Live:
+    """What is going on in a session at one moment: its unfinished segments, and where its trace ends."""
+
+    session: OpenSession
+    open: tuple[Message, ...]
+    until: End
+
+    @classmethod
+    def of(cls, session: OpenSession) -> _Live:
+        """As of now."""
+        return cls(session, tuple(map(envelope, session.session.so_far())), session.trace.end())
+
+    def all(self) -> list[Message]:
+        """All that a child has said: the history of its parent has none of it."""
+        written = self.session.trace.latest(_MOST_OF_A_CHILD, until=self.until).messages
+        origin = (self.session.session_id,)
+        return [message.model_copy(update={"origin": origin}) for message in (*written, *self.open)]
 
 
 def _answer(page: Page, live: Sequence[Message], next_seq: int, pending: dict[str, Any]) -> bytes:

@@ -49,7 +49,7 @@ class HistoryAnswer(Result):
     """A page, oldest first. Notifications from `nextSeq` on continue it; `live` are the fragments of a running turn.
 
     `nextCursor` leads on to what follows; `previousCursor`, of a page read from the end, back to what comes before it.
-    `live` is on the page that has the newest message.
+    `live` is on the page that has the newest message; it also has all that subagents at work said, with `origin`.
     """
 
     messages: list[OmniMessage]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
@@ -187,6 +187,8 @@ class OpenSession:
     commands: Commands = dict
     stop_children: Callable[[], bool] = bool
     """Interrupts what its children are at; whether there was anything."""
+    children_at_work: Callable[[], Sequence[OpenSession]] = tuple
+    """The sessions of its children that are at a task, oldest first."""
     is_open: bool = True
 
     @property

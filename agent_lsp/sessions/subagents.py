@@ -143,6 +143,10 @@ class Subagents:
         if child := self._children.pop(subagent.id, None):
             await child.close()
 
+    def at_work(self) -> Sequence[OpenSession]:
+        """The sessions of those that are at a task, oldest first."""
+        return tuple(child.opened for child in self._children.values() if child.is_running)
+
     def stop_all(self) -> bool:
         """Interrupts every task, those in the background too: whoever stops the parent wants all of it to stop.
 

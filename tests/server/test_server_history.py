@@ -243,6 +243,46 @@ async def test_an_open_question_is_told_with_its_params(tmp_path, monkeypatch):
 
 
 @pytest.mark.asyncio
+async def test_of_a_subagent_at_work_everything_so_far_is_live_and_joins_its_notifications(tmp_path, monkeypatch):
+    async with front_end(tmp_path, monkeypatch, approvalMode="allow-all") as (client, model):
+        opened = asyncio.Event()
+        model.script(
+            [call("run_subagent", {"prompt": "look"})],
+            [text("I look. "), call("exec_command", {"cmd": "echo seen"})],
+            [text("Once "), gate(opened), text("upon")],
+            [text("done")],
+        )
+        run = client.send("agent/run", input="go")
+        await client.until(lambda: [one for one in client.streamed("partial_text") if one["text"] == "Once "])
+        session = client.told("agent/message")[0]["sessionId"]
+        seen = await client.ask("agent/session/history", sessionId=session, fromEnd=True, limit=1)
+        opened.set()
+        await run
+
+        [child] = {tuple(one["origin"]) for one in seen["live"] if "origin" in one}
+        sent = [
+            (number, one)
+            for params in client.told("agent/message")
+            for number, one in enumerate(params["messages"], params["seq"])
+            if one.get("origin") == list(child)
+        ]
+        live = [one["payload"] for one in seen["live"] if "origin" in one]
+        whole = [one["payload"] for number, one in sent if number < seen["nextSeq"]]
+        assert told(live) == told(whole) and "I look. " in [one.get("text") for one in live]
+        later = [one["payload"] for number, one in sent if number >= seen["nextSeq"]]
+        last = [one["text"] for one in [*live, *later] if one["type"] == "partial_text"]
+        assert "".join(last) == "Once upon"
+        after = await client.ask("agent/session/history", sessionId=session, fromEnd=True, limit=1)
+        assert "live" not in after
+
+
+def told(payloads):
+    """What the model and its tools said in a stream, whatever the fragments; the task is in the trace alone."""
+    kinds = ("text", "tool_call", "tool_call_output")
+    return [one for one in payloads if one["type"] in kinds and one.get("sender") != "parent_agent"]
+
+
+@pytest.mark.asyncio
 async def test_pages_join_to_the_whole(tmp_path, monkeypatch):
     async with front_end(tmp_path, monkeypatch) as (client, _):
         for words in ("one", "two"):
