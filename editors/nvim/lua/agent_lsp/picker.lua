@@ -55,7 +55,12 @@ function M.session()
       return log.tell("there is no session in this workspace yet: begin one with :Agent")
     end
     M.choose(list.sessions, "Session", function(info)
-      return ("%s  (%s, %d turns, %s)"):format(info.title or info.sessionId, info.state, info.turns, ago(info.updatedAt))
+      return ("%s  (%s, %d turns, %s)"):format(
+        info.title or info.sessionId,
+        info.state,
+        info.turns,
+        ago(info.updatedAt)
+      )
     end, function(info)
       sessions.resume(info.sessionId, function(problem, session)
         if problem or not session then

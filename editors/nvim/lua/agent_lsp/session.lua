@@ -60,9 +60,10 @@ function M.select(session)
   current = session
 end
 
+--- The session that the server has told of: the known one with what is new, or one that is known from now on.
 ---@param info agent.SessionInfo
 ---@return agent.Session
-local function adopt(info)
+function M.adopt(info)
   local session = sessions[info.sessionId]
   if not session then
     session = setmetatable({
@@ -91,7 +92,7 @@ function M.new(options, callback)
     if err then
       return callback(err)
     end
-    local session = adopt(info)
+    local session = M.adopt(info)
     current = session
     callback(nil, session)
   end)
@@ -109,7 +110,7 @@ function M.resume(id, callback)
     if err then
       return callback(err)
     end
-    local session = adopt(info)
+    local session = M.adopt(info)
     session.epoch = epoch
     session:load(function(problem)
       callback(problem, not problem and session or nil)
@@ -333,7 +334,7 @@ function Session:update(changes, callback)
   local params = vim.tbl_extend("force", changes, { sessionId = self.id })
   client.request("agent/session/update", params, function(err, info)
     if info then
-      adopt(info)
+      M.adopt(info)
     end
     callback(err, info)
   end)

@@ -14,7 +14,12 @@ local api = vim.api
 ---@param keys agent.Key[]
 function M.apply(buf, keys)
   for _, key in ipairs(keys) do
-    vim.keymap.set(key.modes, key.lhs, key.run, { buffer = buf, nowait = true, silent = true, desc = "agent: " .. key.desc })
+    vim.keymap.set(
+      key.modes,
+      key.lhs,
+      key.run,
+      { buffer = buf, nowait = true, silent = true, desc = "agent: " .. key.desc }
+    )
   end
 end
 

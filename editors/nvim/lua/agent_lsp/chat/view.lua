@@ -338,7 +338,10 @@ function View:_follow(windows)
   local is_selecting = not vim.tbl_contains({ "n", "i", "c", "t" }, api.nvim_get_mode().mode:sub(1, 1))
   for _, win in ipairs(windows) do
     if api.nvim_win_is_valid(win) and not (is_selecting and win == api.nvim_get_current_win()) then
-      api.nvim_win_set_cursor(win, { last, math.max(0, api.nvim_buf_get_offset(self.buf, last) - api.nvim_buf_get_offset(self.buf, last - 1) - 2) })
+      api.nvim_win_set_cursor(
+        win,
+        { last, math.max(0, api.nvim_buf_get_offset(self.buf, last) - api.nvim_buf_get_offset(self.buf, last - 1) - 2) }
+      )
     end
   end
 end
