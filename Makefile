@@ -10,6 +10,11 @@ BENCH ?= ../shared/bench
 BENCH_HOME := $(CURDIR)/.bench
 PHASES ?= cold,ttft,stream,loop
 PYTEST_ARGS ?=
+FUZZ_INPUTS ?= 1000000
+FUZZ_MINUTES ?= 60
+FUZZ_ARGS ?=
+SOAK_SESSIONS ?= 64
+SOAK_MINUTES ?= 10
 
 # need(PROGRAM,PACKAGE)
 define need
@@ -19,12 +24,16 @@ command -v $(1) >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo programs clients test live lint style types layers size bench clean
+.PHONY: help install demo programs clients plugins test e2e vsix live fuzz soak lint style types layers size bench clean
 
 help:
 	@echo 'make demo     watch the agent work, offline, on a sample workspace'
 	@echo 'make test     everything that needs no editor    (PYTEST_ARGS="-k name" for less)'
+	@echo 'make e2e      the plugins in a real VS Code, Neovim and Emacs; they are installed first'
+	@echo 'make vsix     the extension for VS Code, as a file to install'
 	@echo 'make live     the model that AGENT_LSP_LIVE_BASE_URL and AGENT_LSP_LIVE_MODEL name, say of Ollama or llama.cpp'
+	@echo 'make fuzz     a million inputs that are nearly right, 2 processes     (FUZZ_INPUTS=, FUZZ_MINUTES=, FUZZ_ARGS=--help)'
+	@echo 'make soak     64 sessions at once for 10 minutes                     (SOAK_SESSIONS=, SOAK_MINUTES=)'
 	@echo 'make lint     style, types, layers, and what has grown too big'
 	@echo 'make bench    a session of 2,000 turns; start, first delta, 20,000 deltas, 100 turns, against hand-written floors (PHASES= for all)'
 	@echo 'make clean    remove .venv, caches and measurements'
@@ -52,13 +61,38 @@ clients: $(INSTALLED)
 		--no-fund --fetch-retries=0 --fetch-timeout=10000 $(ACP_SDK) && echo '$(ACP_SDK)' > $(ACP_SDK_INSTALLED); } \
 		>/dev/null 2>&1 || echo 'npm did not install the TypeScript client: its tests are skipped'
 
+# What the plugins are built and checked with, all of it below .venv and their own folders.
+plugins: $(INSTALLED)
+	$(MAKE) -C editors/vscode install
+	$(MAKE) -C editors/nvim install
+
 test: $(INSTALLED) programs clients
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(MAKE) -C editors/vscode test
+
+# Each part runs, whatever became of the one before.
+e2e: $(INSTALLED)
+	$(MAKE) --keep-going e2e-nvim e2e-vscode
+
+e2e-%: $(INSTALLED)
+	$(MAKE) -C editors/$* e2e
+
+vsix: $(INSTALLED)
+	$(MAKE) -C editors/vscode vsix
 
 live: $(INSTALLED)
 	$(BIN)/python -m pytest tests/live -v -rs $(PYTEST_ARGS)
 
-lint: style types layers size
+fuzz: $(INSTALLED)
+	$(BIN)/python tests/fuzz/long.py --inputs $(FUZZ_INPUTS) --minutes $(FUZZ_MINUTES) $(FUZZ_ARGS)
+
+soak: $(INSTALLED)
+	$(BIN)/python tests/load/soak.py --sessions $(SOAK_SESSIONS) --minutes $(SOAK_MINUTES)
+
+lint: style types layers size lint-vscode lint-nvim
+
+lint-%: $(INSTALLED)
+	$(MAKE) -C editors/$* lint
 
 style: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -81,5 +115,5 @@ bench: $(INSTALLED)
 	BENCH_HOME=$(BENCH_HOME) $(BENCH_HOME)/venv/bin/python $(BENCH)/report.py
 
 clean:
-	rm -rf .venv .bench .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build
+	rm -rf .venv editors/*/node_modules editors/vscode/dist editors/vscode/artifacts editors/vscode/*.vsix .bench .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build
 	find agent_lsp tests -name __pycache__ -type d -prune -exec rm -rf {} +
