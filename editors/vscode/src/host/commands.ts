@@ -87,6 +87,7 @@ export async function ask({ sessions }: Parts, view: ChatView, runs: Runs, input
   await view.command({ command: "focusComposer" }, { reveal: true });
   const session = sessions.shown ?? (await sessions.create({}));
   view.showSession();
+  view.postIfShowing(session.sessionId, { kind: "asked", sessionId: session.sessionId, input });
   await runs.run({ sessionId: session.sessionId, input, queueIfBusy: true });
 }
 

@@ -171,8 +171,8 @@ const capabilities: StaticFeature = {
 
 const GONE: ReadonlySet<number> = new Set([ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive]);
 
-/** There is no server to ask, or it has ended before it answered. */
-export class ServerGone extends Error {
+/** There is no server to ask: nothing was sent. */
+export class NotRunning extends Error {
   constructor() {
     super("The agent's server is not running.");
   }
@@ -180,8 +180,11 @@ export class ServerGone extends Error {
 
 /** An error as the view and the person get it: one line, and what to do where that is known. */
 export function told(error: unknown): BridgeError {
-  if (error instanceof ServerGone || (error instanceof ResponseError && GONE.has(error.code))) {
-    return { code: ERROR_CODES.internalError, message: new ServerGone().message, kind: "server_gone" };
+  if (error instanceof NotRunning) {
+    return { code: ERROR_CODES.internalError, message: error.message, kind: "not_running" };
+  }
+  if (error instanceof ResponseError && GONE.has(error.code)) {
+    return { code: error.code, message: "The agent's server has ended before it answered.", kind: "server_gone" };
   }
   if (error instanceof ResponseError) {
     const data = (error.data ?? {}) as Partial<ErrorData>;

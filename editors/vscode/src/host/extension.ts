@@ -1,6 +1,6 @@
 /** Puts the extension together. */
 
-import type * as vscode from "vscode";
+import * as vscode from "vscode";
 import { Acts } from "./chat/acts";
 import { Drafts } from "./chat/drafts";
 import { Requests } from "./chat/requests";
@@ -30,7 +30,16 @@ import { keepUpToDate } from "./upToDate";
 
 let running: { readonly ctx: Ctx; readonly server: Server } | undefined;
 
-export function activate(context: vscode.ExtensionContext): void {
+/** What tests that run in the same host may look at. */
+export interface Inside extends Parts {
+  readonly view: ChatView;
+  readonly runs: Runs;
+  readonly edits: Edits;
+  readonly diffs: Diffs;
+}
+
+/** Wakes the extension. It offers nothing to other extensions. */
+export function activate(context: vscode.ExtensionContext): Inside | undefined {
   const ctx = new Ctx(context);
   const settings = new Settings(ctx);
   const installation = new Installation(ctx, settings);
@@ -42,10 +51,11 @@ export function activate(context: vscode.ExtensionContext): void {
   running = { ctx, server };
 
   answerForDocuments(server);
-  showChat(parts, installation);
+  const inside = showChat(parts, installation);
   showStatus(ctx, server, sessions, decisions);
   keepUpToDate(ctx, settings, server, keyring, sessions);
   welcome(ctx, server);
+  return context.extensionMode === vscode.ExtensionMode.Test ? inside : undefined;
 }
 
 /** Ends the server before the editor ends the host, so that its children end with it and what it knows is on the disk. */
@@ -56,7 +66,7 @@ export async function deactivate(): Promise<void> {
   ctx?.dispose();
 }
 
-function showChat(parts: Parts, installation: Installation): void {
+function showChat(parts: Parts, installation: Installation): Inside {
   const { ctx, server, sessions, settings, decisions, drafts } = parts;
   const view = new ChatView(parts);
   const edits = new Edits(ctx, server, sessions);
@@ -80,6 +90,7 @@ function showChat(parts: Parts, installation: Installation): void {
   registerPickers(ctx, server, sessions, models);
   new SessionPicker(ctx, server, sessions, drafts).register();
   offerCodeActions(ctx, settings, (input) => ask(parts, view, runs, input));
+  return { ...parts, view, runs, edits, diffs };
 }
 
 /** Hands what the view says to whoever deals with it. */

@@ -13,7 +13,7 @@ import type {
   ServerRequest,
   ServerRequests,
 } from "../shared/protocol";
-import { Connection, ServerGone, told, type Listener } from "./connection";
+import { Connection, NotRunning, told, type Listener } from "./connection";
 import type { Ctx } from "./ctx";
 import type { Installation } from "./installation";
 import type { Keyring } from "./keyring";
@@ -96,13 +96,23 @@ export class Server implements Listener {
     );
   }
 
-  /** Asks the server. Rejects with `ServerGone` when there is none, or with its error. */
+  /** Asks the server, once it has started. Rejects with `NotRunning` when there is none, or with its error. */
   async request<M extends Method>(method: M, params: Params<M>): Promise<Result<M>> {
-    await this.#work;
-    if (!this.#connection || this.#standing.state !== "running") {
-      throw new ServerGone();
+    await this.settled();
+    if (!this.#connection) {
+      throw new NotRunning();
     }
     return this.#connection.request(method, params);
+  }
+
+  /** Waits while it starts, ends or is started again. */
+  async settled(): Promise<void> {
+    if (this.#standing.state !== "running") {
+      await this.#work;
+    }
+    if (this.#standing.state !== "running") {
+      throw new NotRunning();
+    }
   }
 
   /** Starts it if nobody has yet. */

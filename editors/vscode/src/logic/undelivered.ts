@@ -7,7 +7,7 @@
  */
 
 import type { Attachment, Draft } from "../shared/bridge";
-import type { Input, OmniMessage } from "../shared/protocol";
+import type { Input, MessageParams } from "../shared/protocol";
 
 interface Waiting {
   readonly id: string;
@@ -19,6 +19,7 @@ const STEERING = /^\[user_steering\]\n([\s\S]*)\n\[\/user_steering\]$/;
 /** Inputs that wait, by session. It can be written down and read again. */
 export class Undelivered {
   readonly #waiting = new Map<string, Waiting[]>();
+  readonly #runs = new Map<string, string>();
 
   /** From what `toJSON` gave; anything else is nothing. */
   constructor(saved?: unknown) {
@@ -42,22 +43,20 @@ export class Undelivered {
   }
 
   /**
-   * What comes on the stream settles the first input that says the same; one that begins with a slash may stand for any
-   * other text. Whether anything changed.
+   * What comes on the stream settles what has begun: a run whose id is new is the oldest one that waits, since runs begin
+   * in the order in which they were asked for; steering comes back in its own words. Whether anything changed.
    */
-  saw(sessionId: string, messages: readonly OmniMessage[]): boolean {
-    const waiting = this.#waiting.get(sessionId);
-    if (!waiting) {
-      return false;
-    }
+  saw({ sessionId, runId, messages }: MessageParams): boolean {
+    const waiting = this.#waiting.get(sessionId) ?? [];
     let left = waiting;
+    if (runId !== undefined && this.#runs.get(sessionId) !== runId) {
+      this.#runs.set(sessionId, runId);
+      left = without(left, left.find(({ id }) => !isSteering(id)));
+    }
     for (const { payload, origin } of messages) {
-      if (payload.type === "text" && payload.role === "user" && origin === undefined) {
-        const steering = STEERING.exec(payload.text)?.[1];
-        const found =
-          left.find(({ input }) => begins(steering ?? payload.text, firstText(input))) ??
-          (steering === undefined ? left.find(({ input }) => firstText(input).startsWith("/")) : undefined);
-        left = found ? left.filter((one) => one !== found) : left;
+      const words = payload.type === "text" && origin === undefined ? STEERING.exec(payload.text)?.[1] : undefined;
+      if (words !== undefined) {
+        left = without(left, left.find(({ id, input }) => isSteering(id) && begins(words, firstText(input))));
       }
     }
     return this.#keep(sessionId, waiting, left);
@@ -105,9 +104,18 @@ function firstText(input: Input): string {
   return (typeof input === "string" ? input : (input.find((part) => part.type === "text")?.text ?? "")).trim();
 }
 
-/** Steering is one text with all of its words, a prompt has a text for each of its own. */
+/** Whether an id is one that the server gives to steering. */
+export function isSteering(id: string): boolean {
+  return id.startsWith("steer-");
+}
+
+function without(list: readonly Waiting[], one: Waiting | undefined): Waiting[] {
+  return list.filter((other) => other !== one);
+}
+
+/** Steering is one text with all of its words, and whatever else was attached to it. */
 function begins(said: string, words: string): boolean {
-  return words !== "" && said.trim().startsWith(words);
+  return said.trim().startsWith(words);
 }
 
 function allText(input: Input): string {

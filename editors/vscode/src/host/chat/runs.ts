@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import { endNotice } from "../../logic/attention";
-import { Undelivered, withReturned } from "../../logic/undelivered";
+import { Undelivered, isSteering, withReturned } from "../../logic/undelivered";
 import type { Input, MessageParams, Params, Result, RunResult } from "../../shared/protocol";
 import { told } from "../connection";
 import type { ChatView, Parts } from "./view";
@@ -12,7 +13,6 @@ export class Runs {
   readonly #parts: Parts;
   readonly #view: ChatView;
   readonly #waiting: Undelivered;
-  #made = 0;
 
   constructor(parts: Parts, view: ChatView) {
     this.#parts = parts;
@@ -31,27 +31,24 @@ export class Runs {
 
   /** Runs an input; the answer comes when the run has ended, whichever view is there by then. */
   async run(params: Params<"agent/run">): Promise<RunResult> {
+    await this.#parts.server.settled();
     const sessionId = params.sessionId ?? "";
-    const id = `run-${(this.#made += 1)}`;
-    this.#sent(sessionId, id, params.input);
-    try {
-      const result = await this.#parts.server.request("agent/run", params);
-      this.#settled(sessionId, id);
-      this.#ended(result);
-      return result;
-    } catch (error) {
-      if (told(error).kind !== "server_gone") {
-        this.#settled(sessionId, id); // whoever has sent it is told, and still has it
-      }
-      throw error;
-    }
+    const result = await this.#sending(sessionId, `run-${randomUUID()}`, params.input, () =>
+      this.#parts.server.request("agent/run", params),
+    );
+    this.#ended(result);
+    return result;
   }
 
   /** A word to the run that goes on. */
   async steer(params: Params<"agent/steer">): Promise<Result<"agent/steer">> {
-    const result = await this.#parts.server.request("agent/steer", params);
+    await this.#parts.server.settled();
+    const sessionId = params.sessionId ?? "";
+    const result = await this.#sending(sessionId, `steer-${randomUUID()}`, params.input, () =>
+      this.#parts.server.request("agent/steer", params),
+    );
     if (result.accepted && result.steerId !== undefined) {
-      this.#sent(params.sessionId ?? "", result.steerId, params.input);
+      this.#sent(sessionId, result.steerId, params.input);
     }
     return result;
   }
@@ -62,8 +59,23 @@ export class Runs {
     return result;
   }
 
+  /** Whoever has sent it is told of every error and still has the input, unless the server went away with it. */
+  async #sending<R>(sessionId: string, id: string, input: Input, send: () => Promise<R>): Promise<R> {
+    this.#sent(sessionId, id, input);
+    try {
+      const result = await send();
+      this.#settled(sessionId, id);
+      return result;
+    } catch (error) {
+      if (told(error).kind !== "server_gone") {
+        this.#settled(sessionId, id);
+      }
+      throw error;
+    }
+  }
+
   #ended(result: RunResult): void {
-    this.#return(result.sessionId, (id) => id.startsWith("steer"));
+    this.#return(result.sessionId, isSteering);
     this.#view.postIfShowing(result.sessionId, { kind: "runEnded", sessionId: result.sessionId, result });
     const title = this.#parts.sessions.get(result.sessionId)?.title ?? "untitled session";
     const said = endNotice(this.#view.sight, result, this.#parts.settings.notify, title);
@@ -77,8 +89,8 @@ export class Runs {
     }
   }
 
-  #look({ sessionId, messages }: MessageParams): void {
-    if (this.#waiting.saw(sessionId, messages)) {
+  #look(message: MessageParams): void {
+    if (this.#waiting.saw(message)) {
       this.#keep();
     }
   }
