@@ -2,12 +2,15 @@
 local M = {}
 
 local client = require("agent_lsp.client")
+local echo = require("agent_lsp.prompt.echo")
 local events = require("agent_lsp.events")
 local log = require("agent_lsp.log")
 local model = require("agent_lsp.chat.model")
 local protocol = require("agent_lsp.protocol")
 
 local PAGE = 1000
+-- in traces alone, never on the stream
+local TRACED_ONLY = { run_begin = true, context_seed = true, subagent = true }
 
 ---@class agent.Session
 ---@field id string
@@ -16,8 +19,11 @@ local PAGE = 1000
 ---@field model agent.Model what was said, in order
 ---@field steers agent.Steer[] of the present run
 ---@field run_id? string the run that is going on
+---@field private asked { input: agent.Input }[] prompts of runs that have not begun, in order
 ---@field next_seq integer number of the message that comes next
----@field epoch integer counts the processes that have served it; 0: none of the living
+---@field epoch integer which process serves it; 0: none that lives
+---@field private seen { whole: integer, after: integer } complete messages so far, and events since the last of them
+---@field was_cut? { has_open: boolean } the server has ended since, with a segment open or not
 ---@field private held? agent.MessageParams[] what came while the history was being read
 local Session = {}
 Session.__index = Session
@@ -72,7 +78,9 @@ function M.adopt(info)
       state = { sessionId = info.sessionId, state = info.state, queued = 0, pendingApprovals = 0 },
       model = model.new(),
       steers = {},
+      asked = {},
       next_seq = 0,
+      seen = { whole = 0, after = 0 },
       epoch = epoch,
     }, Session)
     sessions[info.sessionId] = session
@@ -162,7 +170,9 @@ function Session:load(callback)
         if history.nextCursor then
           return page(history.nextCursor)
         end
-        self:_replace(messages, history)
+        if not self:_continue(messages, history) then
+          self:_replace(messages, history)
+        end
         self:_loaded()
       end
     )
@@ -188,12 +198,64 @@ function Session:_loaded(err)
 end
 
 ---@private
+---@param message agent.Message
+---@param run_id? string
+function Session:_apply(message, run_id)
+  self.model:apply(message, run_id)
+  local kind = message.payload.type
+  if message.origin or message.type == "session_meta" or TRACED_ONLY[kind] or vim.startswith(kind, "partial_") then
+    return
+  elseif message.type == "model_msg" then
+    self.seen.whole, self.seen.after = self.seen.whole + 1, 0
+  else
+    self.seen.after = self.seen.after + 1
+  end
+end
+
+--- After the server has ended: what was shown stays, and only what the trace has beyond it is added. Not if a segment was
+--- cut off in the middle and the trace goes on behind it, nor while the same process lives.
+---@private
+---@param messages agent.Message[]
+---@param history agent.History
+---@return boolean done
+function Session:_continue(messages, history)
+  if not self.was_cut or self.seen.whole == 0 or history.live then
+    return false
+  end
+  local whole, after, rest = 0, 0, {}
+  for _, message in ipairs(messages) do
+    local kind = message.payload.type
+    if message.type == "session_meta" or TRACED_ONLY[kind] then
+      goto next
+    elseif whole < self.seen.whole then
+      whole = whole + (message.type == "model_msg" and 1 or 0)
+    elseif message.type ~= "model_msg" and whole == self.seen.whole and after < self.seen.after and #rest == 0 then
+      after = after + 1
+    else
+      rest[#rest + 1] = message
+    end
+    ::next::
+  end
+  if #rest > 0 and self.was_cut.has_open then
+    return false
+  end
+  for _, message in ipairs(rest) do
+    self:_apply(message)
+  end
+  self.was_cut = nil
+  self.next_seq = history.nextSeq
+  events.emit("received", { session = self })
+  return true
+end
+
+---@private
 ---@param messages agent.Message[]
 ---@param history agent.History
 function Session:_replace(messages, history)
   self.model = model.new()
+  self.seen, self.was_cut = { whole = 0, after = 0 }, nil
   for _, message in ipairs(messages) do
-    self.model:apply(message)
+    self:_apply(message)
   end
   for _, message in ipairs(history.live or {}) do
     self.model:apply(message)
@@ -218,14 +280,30 @@ function Session:receive(params)
   self.next_seq = params.seq + #params.messages
   if params.runId and params.runId ~= self.run_id then
     self.run_id = params.runId
+    self:_echo(table.remove(self.asked, 1))
+    self.steers = vim.tbl_filter(function(steer)
+      return steer.state == "pending" or steer.state == "sending"
+    end, self.steers)
     events.emit("run_start", { session = self, run_id = params.runId })
   end
   for _, message in ipairs(params.messages) do
-    self.model:apply(message, params.runId)
+    self:_apply(message, params.runId)
     self:_settle_steer(message.payload)
     events.emit("message", { session = self, message = message, run_id = params.runId })
   end
   events.emit("received", { session = self })
+end
+
+--- A run has begun: its prompt, which the server does not say back.
+---@private
+---@param asked? { input: agent.Input }
+function Session:_echo(asked)
+  local running = client.get()
+  local encoding = running and running.offset_encoding or "utf-16"
+  for _, message in ipairs(asked and echo.messages(asked.input, self.info.workspace, encoding) or {}) do
+    self:_apply(message, self.run_id)
+    events.emit("message", { session = self, message = message, run_id = self.run_id })
+  end
 end
 
 ---@private
@@ -253,14 +331,24 @@ function Session:is_busy()
   return state ~= "idle" and state ~= "auth_required"
 end
 
---- Runs a task. `callback` comes when it has ended; a task that ended badly is a result, not an error.
+--- Runs a task. `callback` comes when it has ended; a task that ended badly is a result, not an error. With an error it
+--- is told whether the task had begun.
 ---@param input agent.Input
----@param callback fun(err?: agent.Error, result?: agent.RunResult)
+---@param callback fun(err?: agent.Error, result?: agent.RunResult, had_begun?: boolean)
 function Session:run(input, callback)
   current = self
+  local asked = { input = input }
+  table.insert(self.asked, asked)
   client.request("agent/run", { sessionId = self.id, input = input, queueIfBusy = true }, function(err, result)
+    local had_begun = not vim.list_contains(self.asked, asked)
+    self.asked = vim.tbl_filter(function(one)
+      return one ~= asked
+    end, self.asked)
+    if result and not had_begun and result.turns > 0 then
+      self:_echo(asked)
+    end
     self:_run_ended(err, result)
-    callback(err, result)
+    callback(err, result, had_begun)
   end)
 end
 
@@ -370,6 +458,7 @@ function M.attach()
   events.on("stopped", function()
     for _, session in pairs(sessions) do
       session.epoch, session.run_id, session.held = 0, nil, nil
+      session.was_cut = { has_open = session.model:settle("aborted") }
       session.state = { sessionId = session.id, state = "idle", queued = 0, pendingApprovals = 0 }
       events.emit("state", { session = session, state = session.state })
     end

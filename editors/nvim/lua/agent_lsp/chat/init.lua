@@ -189,7 +189,7 @@ function M.attach()
   end)
   events.on("stopped", function(data)
     for id, known in pairs(views) do
-      known.model:settle("aborted")
+      known:poke()
       if not data.expected and M.view(id) then
         M.note(id, "the server has ended: the next command starts it again and goes on from here")
       end

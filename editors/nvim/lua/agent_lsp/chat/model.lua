@@ -323,9 +323,12 @@ end
 
 --- Closes what a dead server has left open.
 ---@param status string
+---@return boolean had_open
 function Model:settle(status)
+  local had_open = false
   for _, segment in ipairs(self.segments) do
     if segment.open then
+      had_open = true
       if segment.tool then
         segment.tool.state = "aborted"
       end
@@ -333,6 +336,7 @@ function Model:settle(status)
     end
   end
   self.open, self.retry = {}, nil
+  return had_open
 end
 
 return M

@@ -85,8 +85,8 @@ end
 ---@param err agent.Error
 local function refused(session, text, err)
   give_back(session.id, text)
-  chat.note(session.id, err.message)
   if (err.data or {}).kind ~= "server_gone" then -- that one has been told already
+    chat.note(session.id, err.message)
     log.tell(err.message, vim.log.levels.ERROR)
   end
 end
@@ -95,8 +95,8 @@ end
 ---@param text string
 ---@param input agent.Input
 local function run(session, text, input)
-  session:run(input, function(err)
-    if err then
+  session:run(input, function(err, _, had_begun)
+    if err and not had_begun then
       refused(session, text, err)
     end
   end)
