@@ -31,6 +31,13 @@ class TrustParams(BaseModel):
     trusted: bool
 
 
+class OptionsParams(BaseModel):
+    """`agent/options`: what `initializationOptions.agent` would be now."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, defer_build=True)
+    options: dict[str, Any]
+
+
 class ConfigurationHandlers:
     """Reads the configuration again when a layer of it has changed. What does not fit is told and changes nothing."""
 
@@ -38,12 +45,14 @@ class ConfigurationHandlers:
         self._connection, self._apply = connection, apply
         self._section: dict[str, Any] | None = None
         self._trusted: bool | None = None
+        self._options: dict[str, Any] | None = None
 
     def notifications(self) -> dict[str, Observer[Any]]:
         """The notifications, by name."""
         return {
             "initialized": Observer(Anything, self.initialized),
             "workspace/didChangeConfiguration": Observer(Anything, self.settings_changed),
+            "agent/options": Observer(OptionsParams, self.options_changed),
             "agent/workspaceTrust": Observer(TrustParams, self.trust_changed),
         }
 
@@ -60,6 +69,12 @@ class ConfigurationHandlers:
             self._take(cast("dict[str, Any]", params.settings).get(SECTION), always=True)
         else:
             self._reload()
+
+    def options_changed(self, params: OptionsParams) -> None:
+        """The person has changed settings of their own, which come as options because they may allow more."""
+        before, self._options = self._options, params.options
+        if not self._reload():
+            self._options = before
 
     def trust_changed(self, params: TrustParams) -> None:
         """The person has trusted the workspace, or does so no more."""
@@ -85,14 +100,15 @@ class ConfigurationHandlers:
             self._section = given
             self._reload()
 
-    def _reload(self) -> None:
+    def _reload(self) -> bool:
+        """Whether what holds now could be read and is in force."""
         greeted = self._connection.greeted
         before = greeted.configuration
         try:
-            now = before.reload(self._section, self._trusted)
+            now = before.reload(self._section, self._trusted, self._options)
         except InvalidParams as error:
             self._tell(_ERROR, f"The settings are not used: {error.message}")
-            return
+            return False
         for warning in now.warnings:
             if warning not in before.warnings:
                 self._tell(_WARNING, warning)
@@ -100,6 +116,7 @@ class ConfigurationHandlers:
         self._apply(now)
         if (now.models, now.default_model) != (before.models, before.default_model):
             self._connection.notify("agent/modelsChanged")
+        return True
 
     def _tell(self, kind: int, message: str) -> None:
         method = "window/showMessage" if kind == _ERROR else "window/logMessage"

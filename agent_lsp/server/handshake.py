@@ -27,8 +27,8 @@ class Configuration:
     """What was configured. `values` is the merged, checked configuration (nested, snake_case), `origin` its source.
 
     `models` and `default_model` are what it says of models; `warnings` are lines for the person. `reload` reads it
-    again with another settings section of the editor and another word on the trust (None: as it was found), and raises
-    InvalidParams as `Configure` does.
+    again with another settings section of the editor, another word on the trust (None: as it was found) and other
+    options (None: those of `initialize`), and raises InvalidParams as `Configure` does.
     """
 
     __slots__ = ("default_model", "models", "origin", "reload", "thinking_levels", "values", "warnings")
@@ -45,14 +45,14 @@ class Configuration:
     ) -> None:
         self.values, self.origin, self.default_model = values, origin, default_model
         self.models, self.warnings, self.thinking_levels = models or [], warnings or [], thinking_levels
-        self.reload: Reload = lambda settings, trusted: self
+        self.reload: Reload = lambda settings, trusted, options: self
 
     def limit(self, name: str, default: int) -> int:
         """The setting `limits.NAME`."""
         return cast("int", self.values.get("limits", {}).get(name, default))
 
 
-Reload = Callable[[Mapping[str, Any] | None, bool | None], Configuration]
+Reload = Callable[[Mapping[str, Any] | None, bool | None, Mapping[str, Any] | None], Configuration]
 Configure = Callable[["ClientInfo"], Configuration]
 """Reads the configuration for a client. Raises InvalidParams, which names each wrong field."""
 

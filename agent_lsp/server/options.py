@@ -22,19 +22,22 @@ def configure(arguments: Mapping[str, Any], environ: Mapping[str, str] = os.envi
             raise InvalidParams("invalid params", [("initializationOptions.agent", "should be an object")])
         given = cast("dict[str, Any]", options or {})
 
-        def load(settings: Mapping[str, Any] | None, trusted: bool | None) -> Configuration:
-            configuration = _read(client, given, arguments, environ, settings, trusted)
+        def load(
+            settings: Mapping[str, Any] | None, trusted: bool | None, options: Mapping[str, Any] | None
+        ) -> Configuration:
+            laid = given if options is None else options
+            configuration = _read(client, laid, arguments, environ, settings, trusted)
             configuration.reload = load
             return configuration
 
-        return load(None, None)
+        return load(None, None, None)
 
     return read
 
 
 def _read(
     client: ClientInfo,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
     arguments: Mapping[str, Any],
     environ: Mapping[str, str],
     settings: Mapping[str, Any] | None,

@@ -336,3 +336,22 @@ async def test_a_key_that_a_setting_names_later_is_no_longer_told_to_commands(tm
         await client.ask("agent/run", input="go")
         said = [one["output"] for one in client.streamed("tool_call_output")]
         assert ["planted" in said[0], "is gone" in said[-1]] == [True, True]
+
+
+async def test_options_that_are_given_anew_take_the_place_of_those_at_the_start_and_count_as_much(
+    tmp_path, monkeypatch
+):
+    async with front_end(tmp_path, monkeypatch, approvalMode="ask", maxTurns=7) as (client, _):
+
+        async def mode() -> str:
+            return (await client.ask("agent/session/new"))["approvalMode"]
+
+        client.say({"method": "agent/options", "params": {"options": {"approvalMode": "auto-edit"}}})
+        assert await mode() == "auto-edit"
+        client.say({"method": "workspace/didChangeConfiguration", "params": {"settings": {"agent": {}}}})
+        assert await mode() == "auto-edit"
+        client.say({"method": "agent/options", "params": {"options": {"approvalMode": "everything"}}})
+        assert await mode() == "auto-edit"
+        assert "approvalMode" in client.told("window/showMessage")[-1]["message"]
+        client.say({"method": "agent/options", "params": {"options": {}}})
+        assert await mode() == "ask"
