@@ -226,7 +226,7 @@ M.maps["agent-ask"] = function()
   local mode = vim.fn.mode()
   local chosen = (mode == "v" or mode == "V" or mode == "\22") and require("agent_lsp.prompt.context").visual() or nil
   if chosen then
-    api.nvim_feedkeys(api.nvim_replace_termcodes("<Esc>", true, false, true), "nx", false)
+    vim.cmd("normal! \27")
   end
   ask("", chosen)
 end

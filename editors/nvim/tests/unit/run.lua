@@ -12,6 +12,7 @@ end
 vim.env.NVIM_LOG_FILE = scratch .. "/nvim.log"
 vim.o.swapfile = false
 vim.o.hidden = true
+vim.o.report = 9999
 
 local wanted = _G.arg[1]
 local passed, failures = 0, {}

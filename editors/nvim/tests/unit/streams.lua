@@ -89,13 +89,11 @@ function M.random(seed)
         streamed(out, whole, "tool_call_output", "output", { role = "user", tool_call_id = id }, pieces(random, 15))
       end
     end
-    both(
-      M.event({
-        type = "request_end",
-        status = random(1, 5) == 1 and "failed" or "completed",
-        error_message = "HTTP 500",
-      })
-    )
+    both(M.event({
+      type = "request_end",
+      status = random(1, 5) == 1 and "failed" or "completed",
+      error_message = "HTTP 500",
+    }))
   end
   return out, whole
 end

@@ -185,7 +185,7 @@ local function take_back(id)
       end
     end)
   else
-    api.nvim_feedkeys(api.nvim_replace_termcodes("<C-u>", true, false, true), "n", false)
+    api.nvim_feedkeys(api.nvim_replace_termcodes("<C-u>", true, false, true), "in", false)
   end
 end
 
@@ -227,14 +227,14 @@ local function set_keys(buf, id)
     desc = "send; to the running task if there is one",
     run = function()
       if vim.fn.pumvisible() == 1 and vim.fn.complete_info({ "selected" }).selected >= 0 then
-        api.nvim_feedkeys(api.nvim_replace_termcodes("<C-y>", true, false, true), "n", false)
+        api.nvim_feedkeys(api.nvim_replace_termcodes("<C-y>", true, false, true), "in", false)
         return
       end
       submit(id)
     end,
   }
   local function newline()
-    api.nvim_feedkeys(api.nvim_replace_termcodes("<CR>", true, false, true), "n", false)
+    api.nvim_feedkeys(api.nvim_replace_termcodes("<CR>", true, false, true), "in", false)
   end
   local all
   all = {
@@ -247,7 +247,7 @@ local function set_keys(buf, id)
       desc = "the prompt before",
       run = function()
         if vim.fn.pumvisible() == 1 then
-          return api.nvim_feedkeys(api.nvim_replace_termcodes("<C-p>", true, false, true), "n", false)
+          return api.nvim_feedkeys(api.nvim_replace_termcodes("<C-p>", true, false, true), "in", false)
         end
         walk(id, -1)
       end,
@@ -258,7 +258,7 @@ local function set_keys(buf, id)
       desc = "the prompt after",
       run = function()
         if vim.fn.pumvisible() == 1 then
-          return api.nvim_feedkeys(api.nvim_replace_termcodes("<C-n>", true, false, true), "n", false)
+          return api.nvim_feedkeys(api.nvim_replace_termcodes("<C-n>", true, false, true), "in", false)
         end
         walk(id, 1)
       end,

@@ -80,7 +80,7 @@ function M.input(text, root, attached)
   local parts, problems, seen = vim.list_slice(attached or {}), {}, {}
   for line in vim.gsplit(text, "\n", { plain = true }) do
     for _, word in ipairs(words_of(line)) do
-      local name = word:match("^@(%S+)$")
+      local name = word:match("^@(.+)$")
       local part, problem
       if name and not seen[name] then
         part, problem = mentioned(bare(name), root)
