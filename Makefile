@@ -24,7 +24,7 @@ command -v $(1) >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo programs clients plugins test e2e vsix live fuzz soak lint style types layers size bench clean
+.PHONY: help install demo programs clients plugins test e2e vsix live fuzz soak lint style types layers size docs package bench clean
 
 help:
 	@echo 'make demo     watch the agent work, offline, on a sample workspace'
@@ -35,6 +35,8 @@ help:
 	@echo 'make fuzz     a million inputs that are nearly right, 2 processes     (FUZZ_INPUTS=, FUZZ_MINUTES=, FUZZ_ARGS=--help)'
 	@echo 'make soak     64 sessions at once for 10 minutes                     (SOAK_SESSIONS=, SOAK_MINUTES=)'
 	@echo 'make lint     style, types, layers, and what has grown too big'
+	@echo 'make docs     the documentation as a site, in build/site'
+	@echo 'make package  wheel and sdist in dist, built twice, installed and tried out'
 	@echo 'make bench    a session of 2,000 turns; start, first delta, 20,000 deltas, 100 turns, against hand-written floors (PHASES= for all)'
 	@echo 'make clean    remove .venv, caches and measurements'
 
@@ -106,6 +108,14 @@ layers: $(INSTALLED)
 
 size: $(INSTALLED)
 	$(BIN)/python .ci/size_report.py
+
+docs: $(INSTALLED)
+	$(BIN)/python docs/mkdocs/pages.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --config-file docs/mkdocs/mkdocs.yml
+	@echo 'build/site/index.html'
+
+package: $(INSTALLED)
+	PACKAGE=1 $(BIN)/python -m pytest tests/packaging -v $(PYTEST_ARGS)
 
 bench: $(INSTALLED)
 	$(BIN)/python tests/bench/long_session.py

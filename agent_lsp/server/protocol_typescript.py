@@ -31,10 +31,10 @@ def typescript(schema: Schema) -> str:
 def _shape(name: str, shape: Schema) -> str:
     comment = _comment(shape.get("description"), "")
     if shape.get("type") != "object":
-        return f"{comment}export type {name} = {_type(shape)};"
+        return f"{comment}export type {name} = {type_of(shape)};"
     fields = shape.get("properties", {})
     required = shape.get("required", ())
-    lines = [f"  {_key(field)}{'' if field in required else '?'}: {_type(given)};" for field, given in fields.items()]
+    lines = [f"  {_key(field)}{'' if field in required else '?'}: {type_of(given)};" for field, given in fields.items()]
     if shape.get("additionalProperties") is True:
         lines.append("  [name: string]: unknown;")
     body = "\n".join(lines)
@@ -49,11 +49,12 @@ def _map(name: str, methods: Schema, purpose: str) -> Iterator[str]:
 
 
 def _signature(one: Schema) -> str:
-    params = _type(one["params"])
-    return f"{{ params: {params}; result: {_type(one['result'])} }}" if "result" in one else f"{{ params: {params} }}"
+    params = type_of(one["params"])
+    return f"{{ params: {params}; result: {type_of(one['result'])} }}" if "result" in one else f"{{ params: {params} }}"
 
 
-def _type(given: Schema) -> str:
+def type_of(given: Schema) -> str:
+    """The type of a value."""
     if "$ref" in given:
         return str(given["$ref"]).rpartition("/")[2]
     if "const" in given:
@@ -62,10 +63,10 @@ def _type(given: Schema) -> str:
         return " | ".join(json.dumps(value) for value in given["enum"])
     for choice in ("anyOf", "oneOf"):
         if choice in given:
-            return " | ".join(dict.fromkeys(_type(cast("Schema", one)) for one in given[choice]))
+            return " | ".join(dict.fromkeys(type_of(cast("Schema", one)) for one in given[choice]))
     match given.get("type"):
         case "array":
-            return f"{_grouped(_type(given.get('items') or {}))}[]"
+            return f"{_grouped(type_of(given.get('items') or {}))}[]"
         case "object":
             return f"Record<string, {_record(given.get('additionalProperties'))}>"
         case str(name):
@@ -75,7 +76,7 @@ def _type(given: Schema) -> str:
 
 
 def _record(values: Any) -> str:
-    return _type(cast("Schema", values)) if isinstance(values, dict) else "unknown"
+    return type_of(cast("Schema", values)) if isinstance(values, dict) else "unknown"
 
 
 def _grouped(text: str) -> str:
