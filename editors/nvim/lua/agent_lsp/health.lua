@@ -24,7 +24,7 @@ end
 
 local function check_editor()
   health.start("agent-lsp: editor")
-  local version = tostring(vim.version())
+  local version = ("%d.%d.%d"):format(vim.version().major, vim.version().minor, vim.version().patch)
   if vim.fn.has("nvim-0.11") == 1 then
     health.ok("Neovim " .. version)
   else
@@ -90,11 +90,17 @@ local function option(cmd, name)
   end
 end
 
---- What a server that is started for this says of its models.
+--- What the server that runs says of its models, or one that is started for this: that one knows no settings of ours.
 ---@param cmd string[]
 ---@param root string
-local function check_models(cmd, root)
-  health.start("agent-lsp: model")
+---@return table? answer, string? problem
+local function models(cmd, root)
+  local client = require("agent_lsp.client").get()
+  if client then
+    local answer, problem = client:request_sync("agent/models", vim.empty_dict(), WITHIN_MS)
+    problem = problem or (answer and answer.err and answer.err.message)
+    return answer and answer.result, problem
+  end
   local words = { cmd[1], "models", "--json" }
   local config = option(cmd, "--config")
   if config then
@@ -103,14 +109,35 @@ local function check_models(cmd, root)
   local ok, said = run(words, root)
   local decoded, answer = pcall(vim.json.decode, said, { luanil = { object = true, array = true } })
   if not ok or not decoded then
-    health.error(
-      "the models could not be listed: " .. vim.split(said, "\n")[1],
-      "run `agent-lsp doctor` in a terminal: it names what is wrong in the configuration"
-    )
+    return nil, vim.split(said, "\n")[1]
+  end
+  return answer
+end
+
+---@param cmd string[]
+---@param root string
+local function check_models(cmd, root)
+  health.start("agent-lsp: model")
+  local settings = require("agent_lsp.config").get().settings
+  if (settings.providers or settings.config) and not require("agent_lsp.client").get() then
+    health.info("providers are set in setup{}: look again when the server has been started, with :AgentModel say")
     return
   end
-  M.judge_models(answer)
+  local answer, problem = models(cmd, root)
+  if answer then
+    return M.judge_models(answer)
+  end
+  health.error(
+    "the models could not be listed: " .. (problem or "no answer"),
+    "run `agent-lsp doctor` in a terminal: it names what is wrong in the configuration"
+  )
 end
+
+local KEY_REMEDIES = {
+  "set the key of a provider, such as ANTHROPIC_API_KEY, in the environment that starts Neovim",
+  "or keep one: `agent-lsp login PROVIDER`",
+  "or choose another model: :AgentModel, or default_model in the configuration",
+}
 
 --- Says what is wrong with the model that would be used.
 ---@param answer { models: agent.ModelInfo[], defaultModel?: agent.ModelRef }
@@ -118,31 +145,18 @@ function M.judge_models(answer)
   local protocol = require("agent_lsp.protocol")
   local wanted = require("agent_lsp.config").get().settings.defaultModel or answer.defaultModel
   local name = protocol.model_name(wanted)
-  if name == "" then
-    health.error("no model can be used", {
-      "set the key of a provider, such as ANTHROPIC_API_KEY, in the environment that starts Neovim",
-      "or keep one: `agent-lsp login PROVIDER`",
-      "or, to try it without: setup{ settings = { defaultModel = 'rehearsal/rehearsal' } }",
-    })
-    return
+  local is_usable = vim.iter(answer.models or {}):any(function(model)
+    return protocol.model_name(model) == name and model.hasCredential ~= false
+  end)
+  if name == "rehearsal/rehearsal" then
+    health.warn("model: rehearsal/rehearsal, which only goes through the motions", KEY_REMEDIES)
+  elseif is_usable then
+    health.ok("model: " .. name)
+  elseif name == "" then
+    health.error("no model can be used", KEY_REMEDIES)
+  else
+    health.error(("%s cannot be used: its provider has no key, or no such model"):format(name), KEY_REMEDIES)
   end
-  for _, model in ipairs(answer.models or {}) do
-    if protocol.model_name(model) == name then
-      if model.hasCredential == false then
-        health.error(
-          ("%s has no key"):format(name),
-          ("`agent-lsp login %s`, or set its key in the environment that starts Neovim"):format(model.provider)
-        )
-      else
-        health.ok(("model: %s"):format(name))
-      end
-      return
-    end
-  end
-  health.error(
-    ("there is no model %s"):format(name),
-    "`agent-lsp models` lists those that are there; :AgentModel chooses one"
-  )
 end
 
 local function check_workspace()
