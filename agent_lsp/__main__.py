@@ -97,7 +97,7 @@ def _acp(words: list[str]) -> int:
 
         return asyncio.run(serve(*streams, greeted, build))
 
-    return _until_the_end(given, run)
+    return _until_the_end(given, greeted.configuration.origin.data_dir, run)
 
 
 def _over_a_socket(given: Flags, load: Callable[[], Build]) -> int:
@@ -123,23 +123,19 @@ def _serve(read_fd: int, write_fd: int, greeted: Greeted, given: Flags, load: Ca
 
         return asyncio.run(serve(read_fd, write_fd, greeted, load()))
 
-    return _until_the_end(given, run)
+    return _until_the_end(given, greeted.configuration.origin.data_dir, run)
 
 
-def _until_the_end(given: Flags, run: Callable[[], int]) -> int:
+def _until_the_end(given: Flags, data_dir: str, run: Callable[[], int]) -> int:
     """Runs a server, whose imports are still to come."""
     import gc
     import logging
 
+    from agent_lsp.wire import logs
+
     gc.disable()  # until all is imported, which makes no garbage: looking for some costs a tenth of the start
     _forgo_plugins()
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=given.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
-    for chatty in ("httpx", "httpcore", "asyncio"):  # a line for each request, with its address
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    logs.begin(given.log_level, given.log_file, data_dir)
     try:
         return run()
     except Exception:

@@ -11,7 +11,7 @@ from agent_lsp.config import layers, places, shape
 from agent_lsp.errors import ConfigError, InvalidParams
 from agent_lsp.providers import catalog
 
-USAGE = "agent-lsp acp [--data-dir DIR] [--config FILE] [--log-level LEVEL]"
+USAGE = "agent-lsp acp [--data-dir DIR] [--config FILE] [--log-level LEVEL] [--log-file FILE]"
 _REHEARSAL = "rehearsal"
 
 

@@ -10,6 +10,7 @@ from agent_lsp.acp.connection import Build, Connection
 from agent_lsp.acp.handshake import Greeted
 from agent_lsp.acp.outbox import HIGH_WATER_BYTES, Outbox
 from agent_lsp.wire.ending import EXIT_S, ended_by_signals, leave_by_force_after
+from agent_lsp.wire.heartbeat import heard
 from agent_lsp.wire.transport import FdTransport, has_hung_up
 
 _log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ async def serve(read_fd: int, write_fd: int, greeted: Greeted, build: Build) -> 
         transport = FdTransport(read_fd, write_fd, connection)
         outbox = Outbox(transport, greeted.configuration.max_queued_bytes or HIGH_WATER_BYTES)
         connection.attach(transport, outbox, lambda: has_hung_up(read_fd))
-        with ended_by_signals(connection.end):
+        with ended_by_signals(connection.end), heard(asyncio.get_running_loop()):
             connection.serve(build(connection))
             gc.freeze()
             gc.enable()

@@ -34,6 +34,7 @@ _SERVED = (
     Option(("--data-dir",), "where traces and scratch files are kept", "folder"),
     Option(("--config",), "a user configuration to read instead of yours", "file"),
     Option(("--log-level",), "what is told on standard error", "text", LOG_LEVELS),
+    Option(("--log-file",), "a file that is told the same", "file"),
 )
 _LISTENING = (
     Option(("--tcp",), "listen at HOST:PORT", "text"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
 from datetime import UTC, datetime
+from pathlib import Path
 
+from agent_lsp.policy.growing_file import add_line
 from agent_lsp.providers.encoding import encode
 from agent_lsp.providers.endpoint import Endpoint
 
@@ -29,10 +30,6 @@ def note(endpoint: Endpoint, size_bytes: int) -> None:
         }
     )
     try:
-        descriptor = os.open(endpoint.egress_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            os.write(descriptor, line + b"\n")
-        finally:
-            os.close(descriptor)
+        add_line(Path(endpoint.egress_log), line)
     except OSError as error:
         _log.warning("what was sent could not be noted in %s: %s", endpoint.egress_log, error.strerror or error)

@@ -8,9 +8,9 @@ from agent_lsp.errors import AgentError
 
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 USAGE = """\
-agent-lsp [--data-dir DIR] [--config FILE] [--log-level LEVEL] [--tcp HOST:PORT | --pipe PATH | --ws HOST:PORT]
-          [--token FILE] [--allow-remote]"""
-_VALUES = ("data-dir", "config", "log-level", "tcp", "pipe", "ws", "token", "clientProcessId")
+agent-lsp [--data-dir DIR] [--config FILE] [--log-level LEVEL] [--log-file FILE]
+          [--tcp HOST:PORT | --pipe PATH | --ws HOST:PORT] [--token FILE] [--allow-remote]"""
+_VALUES = ("data-dir", "config", "log-level", "log-file", "tcp", "pipe", "ws", "token", "clientProcessId")
 _SWITCHES = ("stdio", "allow-remote")  # vscode-languageclient adds --stdio and --clientProcessId by itself
 _WAYS = ("stdio", "tcp", "pipe", "ws")
 
@@ -25,6 +25,7 @@ class Flags(NamedTuple):
     data_dir: str | None = None
     config: str | None = None
     log_level: str = "warning"
+    log_file: str | None = None
     tcp: str | None = None
     pipe: str | None = None
     ws: str | None = None
@@ -59,6 +60,7 @@ def parse(arguments: list[str]) -> Flags:
         data_dir=given.get("data-dir"),
         config=given.get("config"),
         log_level=level,
+        log_file=given.get("log-file"),
         tcp=given.get("tcp"),
         pipe=given.get("pipe"),
         ws=given.get("ws"),

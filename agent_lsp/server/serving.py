@@ -12,6 +12,7 @@ from agent_lsp.server.connection import Build, Connection
 from agent_lsp.server.handshake import Greeted
 from agent_lsp.server.outbox import HIGH_WATER_BYTES, Outbox
 from agent_lsp.wire.ending import EXIT_S, ended_by_signals, leave_by_force_after
+from agent_lsp.wire.heartbeat import heard
 from agent_lsp.wire.transport import FdTransport, has_hung_up
 
 _log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ async def serve(read_fd: int, write_fd: int, greeted: Greeted, build: Build) -> 
         connection.attach(transport, outbox, lambda: has_hung_up(read_fd))
         with contextlib.ExitStack() as watching:
             watching.enter_context(ended_by_signals(connection.end))
+            watching.enter_context(heard(asyncio.get_running_loop()))
             if client.parent_pid is not None:
                 died = parent.watched(
                     asyncio.get_running_loop(), client.parent_pid, lambda: connection.end("the parent process is gone")
