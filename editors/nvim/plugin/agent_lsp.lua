@@ -9,40 +9,91 @@ if vim.fn.has("nvim-0.11") == 0 then
   return
 end
 
--- name = { module, attributes of the command }; the module's `commands[name]` gets what the command was given
+-- name = { module, arguments in words, what it does, attributes }; the module's `commands[name]` gets what was given.
+-- A list of words in `complete` is what can be typed. The help is made from this table.
 local commands = {
-  Agent = { "commands", { nargs = "*", range = true, bang = true, complete = "file" } },
-  AgentChat = { "commands", { nargs = "?", bang = true } },
-  AgentSteer = { "commands", { nargs = "+" } },
-  AgentAbort = { "commands", { nargs = "*" } },
-  AgentCompact = { "commands", { nargs = "?", complete = "summarize,discard" } },
-  AgentSessions = { "commands", { nargs = 0 } },
-  AgentModel = { "commands", { nargs = "?" } },
-  AgentMode = { "commands", { nargs = "?" } },
-  AgentThinking = { "commands", { nargs = "?" } },
-  AgentNew = { "commands", { nargs = 0 } },
-  AgentApproval = { "approval", { nargs = "*", complete = "allow,deny" } },
-  AgentKeep = { "edits", { range = true, bang = true } },
-  AgentUndo = { "edits", { range = true, bang = true } },
-  AgentEdits = { "edits", { bang = true } },
+  Agent = {
+    "commands",
+    "[prompt]",
+    "Runs a task; if one runs already it is a word to that one. Lines of a range, or exactly the visual selection,"
+      .. " go with it. Without a prompt chat and prompt are opened; [!] takes a new session.",
+    { nargs = "*", range = true, bang = true, complete = "file" },
+  },
+  AgentChat = {
+    "commands",
+    "[session]",
+    "Opens chat and prompt of the current session, or of the one named, or closes them when they are open in this"
+      .. " tabpage ([!]: only opens).",
+    { nargs = "?", bang = true },
+  },
+  AgentNew = { "commands", "", "Begins another session in this workspace and opens it.", { nargs = 0 } },
+  AgentSteer = { "commands", "{text}", "Says a word to the task that runs.", { nargs = "+" } },
+  AgentAbort = { "commands", "[reason]", "Ends what runs.", { nargs = "*" } },
+  AgentCompact = {
+    "commands",
+    "[how]",
+    "Has the conversation go on from a summary (`summarize`) or from nothing (`discard`).",
+    { nargs = "?", complete = { "summarize", "discard" } },
+  },
+  AgentSessions = { "commands", "", "Lets you choose another session of this workspace.", { nargs = 0 } },
+  AgentModel = {
+    "commands",
+    "[provider/model]",
+    "Changes the session's model; without a name you choose one of those that have a key.",
+    { nargs = "?" },
+  },
+  AgentMode = {
+    "commands",
+    "[mode]",
+    "Changes what runs without asking.",
+    { nargs = "?", complete = { "ask", "auto-edit", "plan", "read-only", "allow-all" } },
+  },
+  AgentThinking = {
+    "commands",
+    "[level]",
+    "Changes how much the model thinks.",
+    { nargs = "?", complete = { "none", "low", "medium", "high", "xhigh", "max" } },
+  },
+  AgentApproval = {
+    "approval",
+    "[allow|deny] [reason]",
+    "Goes to the question that waits for an answer, showing it again if it was put away, or answers it.",
+    { nargs = "*", complete = { "allow", "deny" } },
+  },
+  AgentKeep = {
+    "edits",
+    "",
+    "Keeps the agent's edit under the cursor, those of a range, or all with [!].",
+    { range = true, bang = true },
+  },
+  AgentUndo = {
+    "edits",
+    "",
+    "Takes back the agent's edit under the cursor, those of a range, or all with [!].",
+    { range = true, bang = true },
+  },
+  AgentEdits = {
+    "edits",
+    "",
+    "Puts the edits of a run into the quickfix list, behind your own lists; [!] opens it.",
+    { bang = true },
+  },
 }
 
-local function define(name, module, attributes)
+for name, command in pairs(commands) do
+  local module, _, does, attributes = unpack(command)
   local words = attributes.complete
-  if type(words) == "string" and words:find(",") then
+  if type(words) == "table" then
     attributes.complete = function(lead)
       return vim.tbl_filter(function(word)
         return vim.startswith(word, lead)
-      end, vim.split(words, ","))
+      end, words)
     end
   end
+  attributes.desc = does
   vim.api.nvim_create_user_command(name, function(given)
     require("agent_lsp." .. module).commands[name](given)
   end, attributes)
-end
-
-for name, command in pairs(commands) do
-  define(name, command[1], command[2])
 end
 
 -- name = { module, modes, what it is for }; the module's `maps[name]` is called; with `expr`, its answer is typed

@@ -261,7 +261,7 @@ return {
     local client = require("agent_lsp.client")
     local request = client.request
     local asked = {}
-    client.request = function(method, params, callback)
+    client.request = function(method, _, callback)
       asked[#asked + 1] = method
       vim.schedule(function()
         callback(nil, {

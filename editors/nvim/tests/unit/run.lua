@@ -13,6 +13,7 @@ vim.env.NVIM_LOG_FILE = scratch .. "/nvim.log"
 vim.o.swapfile = false
 vim.o.hidden = true
 vim.o.report = 9999
+vim.o.showmode = false
 
 local wanted = _G.arg[1]
 local passed, failures = 0, {}
