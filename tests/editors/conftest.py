@@ -1,0 +1,6 @@
+"""Editors without a plugin. `AGENT_LSP_EDITORS=1` collects them: they need programs that `make test` does not install."""
+
+import os
+
+if not os.environ.get("AGENT_LSP_EDITORS"):
+    collect_ignore_glob = ["test_*"]
