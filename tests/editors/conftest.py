@@ -1,4 +1,4 @@
-"""Editors without a plugin, collected with `AGENT_LSP_EDITORS=1`: they need programs that `make test` does not install."""
+"""Editors without a plugin. `AGENT_LSP_EDITORS=1` collects them: they need what `make test` does not install."""
 
 import os
 
