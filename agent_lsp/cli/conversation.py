@@ -17,9 +17,13 @@ from agent_lsp.cli.client import Client, Json, ServerGone, UnknownMethod, conver
 from agent_lsp.cli.render import Renderer
 from agent_lsp.cli.shapes import Approval, Question, Result, Session, Stream
 from agent_lsp.cli.terminal import Reply, Screen, ask, ask_freely, interrupts
+from agent_lsp.policy.visible import visible_line
 from agent_lsp.slotted import field, frozen
 
 SERVER = (sys.executable, "-m", "agent_lsp")
+_WARNING_WAYS = ("window/showMessage", "window/logMessage")
+_WARNINGS = (1, 2)  # MessageType: error, warning
+_WARNING_CHARS = 400
 
 
 @frozen
@@ -66,6 +70,7 @@ class Conversation:
         self._job, self._screen, self._renderer = job, screen, renderer
         self._session_id: str | None = None
         self._left = False
+        self._warned = set[str]()
         self._one_at_a_time = asyncio.Lock()  # a question may come while an approval waits
         self._began = time.monotonic()
 
@@ -93,7 +98,9 @@ class Conversation:
         )
 
     def notified(self, method: str, params: Json) -> None:
-        """Shows the session's messages; the other notifications are for editors."""
+        """Shows the session's messages, and what the server warns of; the other notifications are for editors."""
+        if method in _WARNING_WAYS and params.get("type") in _WARNINGS:
+            self._warn(str(params.get("message")))
         if method != "agent/message":
             return
         if self._job.as_json:
@@ -101,6 +108,17 @@ class Conversation:
             return
         for message in Stream.model_validate(params).messages:
             self._screen.write(self._renderer.message(message))
+
+    def _warn(self, message: str) -> None:
+        """Says it once. Standard output may be for a program to read."""
+        if message in self._warned:
+            return
+        self._warned.add(message)
+        line = visible_line(message, _WARNING_CHARS)
+        if self._job.as_json:
+            sys.stderr.write(f"agent-lsp: {line}\n")
+        else:
+            self._screen.write(self._renderer.warning(line))
 
     async def asked(self, method: str, params: Json) -> Any:
         """Answers approvals and questions; the server asks for nothing else that this client has declared."""

@@ -118,6 +118,10 @@ class Renderer:
         ending = self._palette.paint(f"{mark} {ENDINGS[result.status]}{why}", "bold", colour)
         return self._block(f"{ending}{self._palette.paint(facts, 'dim')}")
 
+    def warning(self, text: str) -> str:
+        """What the server warns of."""
+        return self._lines([self._palette.paint(f"! {text}", "yellow")])
+
     def remark(self, text: str) -> str:
         """A line of the program's own."""
         return self._lines([self._palette.paint(text, "dim")])

@@ -55,6 +55,17 @@ def answer_run(run):
     ended(run)
 
 
+def warn(run):
+    for method, kind, message in (
+        ("window/logMessage", 2, "a setting is unknown\x1b"),
+        ("window/showMessage", 1, "the disk is full"),
+        ("window/showMessage", 1, "the disk is full"),
+        ("window/logMessage", 3, "nothing to worry about"),
+    ):
+        send(method=method, params={"type": kind, "message": message})
+    answer_run(run)
+
+
 def ask_and_report(run):
     send(id="ask", method="agent/approve", params={
         "sessionId": "s", "permission": "rw", "title": "Run ls", "toolCall": CALL,
@@ -132,7 +143,7 @@ def refuse(run):
 
 SCENES = {scene.__name__: scene for scene in (
     answer_run, ask_and_report, ask_freely, ask_twice_at_once, ask_whether_it_may, ask_and_withdraw,
-        stream_then_ask, ask_unknown, wait_for_abort, never_answer, die, refuse)}  # fmt: skip
+        stream_then_ask, ask_unknown, wait_for_abort, never_answer, die, refuse, warn)}  # fmt: skip
 
 
 MODELS = {

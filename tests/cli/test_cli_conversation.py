@@ -158,3 +158,18 @@ async def test_json_is_a_line_for_each_message_and_one_for_the_result(tmp_path):
 
     assert {line["type"] for line in lines[:-1]} == {"model_msg"}
     assert (lines[-1]["type"], lines[-1]["status"]) == ("run_result", "completed")
+
+
+@pytest.mark.asyncio
+async def test_what_the_server_warns_of_is_shown_once_each_and_nothing_less_is(tmp_path):
+    _, shown = await play("warn", tmp_path)
+
+    assert shown.count("! a setting is unknown\\x1b\n") == shown.count("! the disk is full\n") == 1
+    assert "nothing to worry about" not in shown
+
+
+@pytest.mark.asyncio
+async def test_warnings_stay_out_of_output_that_a_program_reads(tmp_path, capsys):
+    _, shown = await play("warn", tmp_path, as_json=True)
+
+    assert "disk" not in shown and "agent-lsp: the disk is full\n" in capsys.readouterr().err
