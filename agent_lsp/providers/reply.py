@@ -122,8 +122,8 @@ class Reply:
             self._add(call, piece)
 
     def end_call(self, call: Call) -> None:
-        """The call is complete and may run."""
-        if not call.ended and not self._holds:
+        """The call is complete and may run; one without a name never is."""
+        if not call.ended and call.name and not self._holds:
             call.ended = True
             self._flush()
             self._parts.append(SegmentEnd(call.key, call.fidelity))

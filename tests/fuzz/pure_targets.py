@@ -79,7 +79,7 @@ def json_rpc(data: bytes) -> None:
             answer = json.loads(invalid.answer())
             assert answer["error"]["code"] in jsonrpc.KINDS and "id" in answer
         case jsonrpc.Request(request_id):
-            assert json.loads(jsonrpc.success(request_id, b"1"))["id"] == request_id
+            assert json.loads(jsonrpc.success(request_id, b"1"))["id"] == jsonrpc.scrubbed(request_id)
         case jsonrpc.Notification() | jsonrpc.Response():
             pass
 

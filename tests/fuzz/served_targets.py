@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from agent_lsp.messages.content import Text
 from agent_lsp.providers.scripted import call, text
 from agent_lsp.server.framing import frame
 from agent_lsp.server.method_names import METHODS
@@ -197,10 +198,9 @@ def check_answers(sent: Sequence[bytes], heard: Sequence[dict[str, Any]]) -> Non
 # --- the front ends ---------------------------------------------------------------------------------------------------
 
 
-def turns(_request: Any) -> Any:
+def turns(request: Any) -> Any:
     """A model that looks at a file, and asks to write one, in every run that it can."""
-    last = _request.input[-1]
-    if getattr(last, "role", "") != "user" or not _request.tools:
+    if not isinstance(request.input[-1], Text) or not request.tools:
         return [text("[summary]done[/summary]")]
     return [
         text("well"),

@@ -277,6 +277,12 @@ def test_a_call_of_claude_ends_with_its_block_but_a_text_waits():
     assert decoder.feed(sse(reason("tool_use"), END))[0] == SegmentEnd(1)
 
 
+def test_a_call_of_claude_without_a_name_is_never_one_and_the_reply_is_no_good():
+    nameless = [begin(0, "tool_use", id="t"), piece(0, "input_json_delta", partial_json="{}"), stop(0)]
+    (outcome,) = claude(START, *nameless, reason("tool_use"), END)
+    assert outcome.status == "malformed" and "without a name" in outcome.message
+
+
 @pytest.mark.parametrize("why", ["max_tokens", "model_context_window_exceeded"])
 def test_what_claude_cut_stays_open(why):
     assert claude(START, *words(0, "a"), reason(why), END)[:-1] == [TextDelta("a")]
