@@ -12,27 +12,24 @@
  * The page itself is `page.ts`.
  */
 
+import type { BridgeMethod, BridgeMethods } from "./requests";
 import type {
   ApprovalMode,
   ApproveParams,
   ApproveResult,
   AskParams,
   EditInfo,
-  EditList,
-  HistoryParams,
-  HistoryResult,
   Input,
   MessageParams,
   ModelInfo,
   ModelRef,
-  RuleInfo,
   RunResult,
   SessionInfo,
   StateParams,
   ThinkingLevel,
-  ToolInfo,
-  UsageResult,
 } from "./protocol";
+
+export * from "./requests";
 
 // --- what both know -------------------------------------------------------------------------------------------------
 
@@ -108,109 +105,6 @@ export interface Choices {
   readonly thinkingLevels: readonly ThinkingLevel[];
   readonly modes: readonly ("native" | "loop")[];
 }
-
-/** A file that may be mentioned. `path` is relative to its root; `root` is set when there are several. */
-export interface FileMatch {
-  readonly uri: string;
-  readonly path: string;
-  readonly root?: string;
-}
-
-/** What is selected in the active editor. */
-export interface SelectionMatch {
-  readonly uri: string;
-  readonly label: string;
-  readonly range: TextRange;
-}
-
-/** A command that begins with a slash. `method` is set for those that stand for a method of the server. */
-export interface SlashCommand {
-  readonly name: string;
-  readonly description: string;
-  readonly hint?: string;
-  readonly method?: string;
-}
-
-// --- requests -------------------------------------------------------------------------------------------------------
-
-interface SessionOnly {
-  readonly sessionId: string;
-}
-
-/** Methods of the server that the view may call; the host refuses every other one. */
-export interface AgentMethods {
-  "agent/session/new": {
-    params: { workspace?: string; model?: string; mode?: "native" | "loop"; approvalMode?: ApprovalMode; thinkingLevel?: ThinkingLevel };
-    result: SessionInfo;
-  };
-  /** With `fromEnd` the newest page, or the one that ends where `cursor` stands; `previousCursor`: there is an earlier one. */
-  "agent/session/history": {
-    params: HistoryParams & { fromEnd?: boolean };
-    result: HistoryResult & { previousCursor?: string };
-  };
-  "agent/session/update": {
-    params: SessionOnly & { approvalMode?: ApprovalMode; thinkingLevel?: ThinkingLevel; title?: string; model?: string; mode?: "native" | "loop" };
-    result: SessionInfo;
-  };
-  "agent/session/resume": { params: SessionOnly; result: SessionInfo };
-  "agent/run": { params: SessionOnly & { input: Input; queueIfBusy?: boolean }; result: RunResult };
-  "agent/steer": {
-    params: SessionOnly & { input: Input };
-    result: { accepted: boolean; steerId?: string; runId?: string };
-  };
-  "agent/unsteer": { params: SessionOnly & { steerId: string }; result: { withdrawn: boolean } };
-  "agent/abort": {
-    params: SessionOnly & { runId?: string; reason?: string };
-    result: { aborted: boolean; what?: "run" | "queued" | "compaction"; runId?: string };
-  };
-  "agent/retryNow": { params: SessionOnly; result: { skipped: boolean } };
-  "agent/compact": { params: SessionOnly; result: { status: string; availability: string; errorMessage?: string } };
-  "agent/title": { params: SessionOnly; result: { title: string } };
-  "agent/tools": { params: SessionOnly; result: { tools: ToolInfo[] } };
-  "agent/rules": { params: SessionOnly; result: { rules: RuleInfo[] } };
-  "agent/models": { params: Record<string, never>; result: { models: ModelInfo[]; defaultModel: ModelRef | null } };
-  "agent/usage": { params: { sessionId?: string; groupBy?: "model" | "day" | "session" }; result: UsageResult };
-  "agent/edits": { params: SessionOnly & { runId?: string }; result: EditList };
-  "agent/edits/keep": { params: SessionOnly & { editIds?: string[]; runId?: string }; result: EditList };
-  "agent/edits/undo": { params: SessionOnly & { editIds?: string[]; runId?: string }; result: EditList };
-}
-
-/** What the host answers itself. */
-export interface HostMethods {
-  /** Files of all roots whose path matches, best first; an empty query gives the open and recent ones. */
-  "host/files": { params: { query: string; limit: number }; result: { files: FileMatch[] } };
-  /** The selection of the active editor (its whole file when nothing is selected), null without an editor. */
-  "host/selection": { params: Record<string, never>; result: SelectionMatch | null };
-  /** Built-in commands first, then those that somebody has written down. */
-  "host/commands": { params: Record<string, never>; result: { commands: SlashCommand[] } };
-  /** Uris that were dropped, as attachments; those that are no files of this machine are left out. */
-  "host/dropped": { params: { uris: string[] }; result: { files: FileMatch[] } };
-}
-
-export type BridgeMethods = AgentMethods & HostMethods;
-export type BridgeMethod = keyof BridgeMethods;
-
-/** The allow-list that the host checks requests against. */
-export const RELAYED_METHODS: readonly (keyof AgentMethods)[] = [
-  "agent/session/new",
-  "agent/session/history",
-  "agent/session/update",
-  "agent/session/resume",
-  "agent/run",
-  "agent/steer",
-  "agent/unsteer",
-  "agent/abort",
-  "agent/retryNow",
-  "agent/compact",
-  "agent/title",
-  "agent/tools",
-  "agent/rules",
-  "agent/models",
-  "agent/usage",
-  "agent/edits",
-  "agent/edits/keep",
-  "agent/edits/undo",
-];
 
 /**
  * Why a request failed: the server's error, or the host's with the same shape. `kind` is `server_gone` when the server

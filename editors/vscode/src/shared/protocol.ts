@@ -91,10 +91,12 @@ export interface ListParams {
   cursor?: string;
 }
 
+/** The messages after the cursor, or with `fromEnd` the last ones before it. */
 export interface HistoryParams {
   sessionId: string;
   limit?: number;
   cursor?: string;
+  fromEnd?: boolean;
 }
 
 /** `model`, `mode` and `tools` only between runs; `tools` are the names that stay enabled. */
@@ -143,12 +145,13 @@ export interface Pending {
 }
 
 /**
- * A page, oldest first within it; without a cursor the newest one. `live` are the unfinished segments of a running turn.
- * Notifications from `nextSeq` on continue it.
+ * A page, oldest first within it. `nextCursor` leads to what follows it, `previousCursor` (with `fromEnd`) to what is before.
+ * `live` are the unfinished segments of a running turn. Notifications from `nextSeq` on continue it.
  */
 export interface HistoryResult {
   messages: OmniMessage[];
   nextCursor?: string;
+  previousCursor?: string;
   live?: OmniMessage[];
   nextSeq: number;
   pending: Pending;

@@ -5,7 +5,7 @@ import type { ChildActivity } from "../model/rows";
 import type { CardHost } from "./card_host";
 import { count, tokens } from "./figures";
 
-const SHOWN_LINES = 5;
+const SHOWN_LINES = 3;
 
 export class ChildView {
   readonly element = make("div", { class: "child" });

@@ -11,10 +11,10 @@ import { remedyOf, why } from "./causes";
 import { count, duration, money, tokens } from "./figures";
 
 export function retryCard(row: RetryRow, host: CardHost): Card {
-  const text = make("span", { class: "retry-text" });
+  const text = make("span", { class: "notice-title" });
   const left = make("span", { class: "countdown", attributes: { "data-testid": "countdown" } });
-  const now = button("Retry now", () => void host.request("agent/retryNow", { sessionId: host.sessionId }), { class: "small-button" });
-  const stop = button("Give up", () => void host.request("agent/abort", { sessionId: host.sessionId, reason: "given up by the user" }), { class: "small-button" });
+  const now = button("Retry now", () => void host.request("agent/retryNow", { sessionId: host.sessionId() }), { class: "small-button" });
+  const stop = button("Give up", () => void host.request("agent/abort", { sessionId: host.sessionId(), reason: "given up by the user" }), { class: "small-button" });
   const buttons = make("div", { class: "buttons" }, now, stop);
   const cause = make("p", { class: "cause", text: row.message });
   const card = make("div", { class: "card notice" }, make("div", { class: "notice-head" }, icon("retry"), text, left), cause, buttons);
@@ -22,7 +22,7 @@ export function retryCard(row: RetryRow, host: CardHost): Card {
   let timer = 0;
   const draw = (): void => {
     window.clearTimeout(timer);
-    const isWaiting = row.state === "waiting" && host.isRunning;
+    const isWaiting = row.state === "waiting" && host.isRunning();
     element.dataset.state = row.state;
     const after = row.state === "gaveUp" ? "given up" : "tried again";
     setText(text, isWaiting ? `Attempt ${row.attempt} failed: ${why(row.status)}` : `Attempt ${row.attempt} failed (${why(row.status)}), ${after}`);
@@ -94,7 +94,7 @@ export function errorCard(row: ErrorRow, host: CardHost): Card {
   const card = make(
     "div",
     { class: "card notice is-error" },
-    make("div", { class: "notice-head" }, icon("warning"), make("span", { text: `The request failed: ${why(row.status)}` }), row.attempts > 1 && make("span", { class: "countdown", text: `after ${row.attempts} attempts` })),
+    make("div", { class: "notice-head" }, icon("warning"), make("span", { class: "notice-title", text: `The request failed: ${why(row.status)}` }), row.attempts > 1 && make("span", { class: "countdown", text: `after ${row.attempts} attempts` })),
     row.message !== "" && make("p", { class: "cause", text: row.message }),
     make("p", { text: remedy.text }),
     remedy.buttons.length > 0 && make("div", { class: "buttons" }, ...remedy.buttons),
@@ -123,8 +123,10 @@ export function endCard(row: EndRow, host: CardHost): Card {
   const element = article(row, "End of the run", host, make("div", { class: "end-line" }, text), ended, bar);
   const draw = (): void => {
     element.dataset.status = row.status;
-    const facts = [ENDINGS[row.status], count(row.turns, "turn"), `${tokens(row.tokens)} tokens`, duration(row.durationMs)];
-    if (row.cost !== undefined && host.showCost) facts.push(money(row.cost));
+    const facts = [ENDINGS[row.status]];
+    if (row.turns > 0) facts.push(count(row.turns, "turn"), `${tokens(row.tokens)} tokens`);
+    if (row.durationMs >= 500) facts.push(duration(row.durationMs));
+    if (row.cost !== undefined && host.showCost()) facts.push(money(row.cost));
     setText(text, facts.join(" · "));
     const what = row.ended.length > 0 ? `Ended with it: ${row.ended.join(", ")}.` : "";
     setText(ended, [what, row.note ?? ""].filter(Boolean).join(" "));

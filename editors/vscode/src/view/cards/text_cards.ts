@@ -46,7 +46,7 @@ export function thinkingCard(row: ThinkingRow, host: CardHost): Card {
     if (cut > 0) body.prepend(make("p", { class: "stop-note", text: "Earlier thoughts are left out here; the transcript has them." }));
     grown.append(row.text.slice(cut));
     length = row.text.length;
-  }, host.showThinking); // prettier-ignore
+  }, host.showThinking()); // prettier-ignore
   const head = new Head(fold.head);
   const element = article(row, "Agent, thinking", host, fold.head, fold.body);
   const draw = (): void => {

@@ -112,6 +112,8 @@ class ToolCard implements Card {
     const { row } = this;
     const facts: string[] = [];
     if (row.status === "failed" || row.status === "denied" || row.status === "stopped" || row.status === "asking") facts.push(WORDS[row.status]);
+    const exit = /\[exit code: ([1-9]\d*)\]\s*$/.exec(row.output.slice(-40))?.[1];
+    if (exit !== undefined) facts.push(`exit code ${exit}`);
     const took = this.elapsed();
     if (took >= 500) facts.push(duration(took));
     const why = whyAllowed(row);
@@ -123,12 +125,12 @@ class ToolCard implements Card {
     const { startedAt, endedAt, status } = this.row;
     if (!startedAt) return 0;
     if (endedAt) return Date.parse(endedAt) - Date.parse(startedAt);
-    return status === "running" ? Date.now() - Date.parse(startedAt) : 0;
+    return status === "running" && this.host.isRunning() ? Date.now() - Date.parse(startedAt) : 0;
   }
 
   /** A running call counts its seconds, as long as it is to be seen and the session works. */
   private tick(): void {
-    if (this.timer !== 0 || this.row.status !== "running" || !this.host.isRunning) return;
+    if (this.timer !== 0 || this.row.status !== "running" || !this.host.isRunning()) return;
     this.timer = window.setTimeout(() => {
       this.timer = 0;
       this.update();
@@ -141,8 +143,7 @@ class ToolCard implements Card {
     const isShown = this.title.icon === "terminal" && (row.status === "running" || row.endedAt !== undefined);
     show(this.tail, isShown);
     if (!isShown) return;
-    const last = row.output.slice(-2_000).trimEnd().split("\n").at(-1) ?? "";
-    setText(this.tail, visibleLine(last).slice(-240));
+    setText(this.tail, visibleLine(lastLine(row.output)).slice(-240));
   }
 
   private drawPlan(): void {
@@ -153,6 +154,13 @@ class ToolCard implements Card {
     else this.tail.after(drawn);
     this.plan = drawn;
   }
+}
+
+/** The last line that the command wrote; what the tool notes about its end stands in the head. */
+function lastLine(output: string): string {
+  const lines = output.slice(-2_000).trimEnd().split("\n");
+  if (lines.length > 1 && /^\[.*\]$/.test(lines.at(-1) ?? "")) lines.pop();
+  return lines.at(-1) ?? "";
 }
 
 /** Why a call ran without a question; empty when somebody was asked. */

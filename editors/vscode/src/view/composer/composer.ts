@@ -10,7 +10,7 @@ import { button, make, setText, show } from "../markdown/nodes";
 import type { Port } from "../page/port";
 import { Attachments } from "./attachments";
 import { Completion, triggerAt, type Trigger } from "./completion";
-import { EMPTY, isEmpty, merged, without } from "./input";
+import { isEmpty, merged, without } from "./input";
 import { offersFor } from "./offers";
 import { isComposing } from "./keys";
 
@@ -20,7 +20,7 @@ export interface ComposerHost {
   restart(): void;
   runCommand(command: SlashCommand): void;
   /** The draft has to be kept: at once, or when typing pauses. */
-  keep(draft: Draft, isUrgent: boolean): void;
+  keep(isUrgent: boolean): void;
   sendsWithCtrlEnter(): boolean;
 }
 
@@ -58,6 +58,17 @@ export class Composer {
     return { text: this.field.value, attachments: [...this.attachments.all] };
   }
 
+  get isEmpty(): boolean {
+    return isEmpty(this.draft);
+  }
+
+  /** A way to begin, to be changed or sent. */
+  begin(text: string): void {
+    this.set({ text, attachments: [] });
+    this.host.keep(true);
+    this.field.focus();
+  }
+
   set(draft: Draft): void {
     this.field.value = draft.text;
     this.attachments.set(draft.attachments);
@@ -69,13 +80,13 @@ export class Composer {
   accepted(sent: Draft): void {
     this.set(without(this.draft, sent));
     this.say("");
-    this.host.keep(this.draft, true);
+    this.host.keep(true);
   }
 
   /** Texts that come back stand before what is there. */
   returned(drafts: readonly Draft[]): void {
     this.set(merged(drafts, this.draft));
-    this.host.keep(this.draft, true);
+    this.host.keep(true);
   }
 
   insert(text: string): void {
@@ -93,7 +104,7 @@ export class Composer {
   /** What the buttons say: a run is on, it is being stopped, the server does not answer. */
   mode(state: { readonly isBusy: boolean; readonly stopping: "no" | "yes" | "unanswered"; readonly isSending: boolean }): void {
     setText(this.sendButton, state.isBusy ? "Steer" : "Send");
-    show(this.queueButton, state.isBusy);
+    show(this.queueButton, state.isBusy && state.stopping === "no");
     show(this.stopButton, state.isBusy || state.stopping !== "no");
     setText(this.stopButton, state.stopping === "no" ? "Stop" : "Stopping…");
     this.stopButton.disabled = state.stopping !== "no";
@@ -109,7 +120,7 @@ export class Composer {
     field.addEventListener("keydown", (event) => this.key(event));
     field.addEventListener("blur", () => {
       this.completion.close();
-      this.host.keep(this.draft, true);
+      this.host.keep(true);
     });
     field.addEventListener("paste", (event) => {
       const files = [...(event.clipboardData?.files ?? [])];
@@ -161,7 +172,7 @@ export class Composer {
 
   private changed(isUrgent: boolean): void {
     this.refresh();
-    this.host.keep(this.draft, isUrgent);
+    this.host.keep(isUrgent);
     void this.complete();
   }
 
@@ -190,8 +201,6 @@ export class Composer {
     this.completion.close();
     this.field.setRangeText(text, trigger.start, this.field.selectionStart, "end");
     this.refresh();
-    this.host.keep(this.draft, true);
+    this.host.keep(true);
   }
 }
-
-export { EMPTY };

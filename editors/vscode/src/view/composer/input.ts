@@ -3,8 +3,6 @@
 import type { Attachment, Draft } from "../../shared/bridge";
 import type { Input, InputPart } from "../../shared/protocol";
 
-export const EMPTY: Draft = { text: "", attachments: [] };
-
 export function isEmpty(draft: Draft): boolean {
   return draft.text.trim() === "" && draft.attachments.length === 0;
 }

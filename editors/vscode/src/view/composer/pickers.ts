@@ -53,8 +53,7 @@ export class Pickers {
     fill(this.thinking, choices.thinkingLevels.map((value) => ({ value, text: `Thinking: ${value}` })), session?.thinkingLevel ?? "", "Thinking"); // prettier-ignore
     fill(this.mode, choices.modes.map((value) => ({ value, text: value === "native" ? "Native tools" : "Planned loop" })), session?.mode ?? "", "Mode"); // prettier-ignore
     show(this.mode, choices.modes.length > 1);
-    this.model.disabled = this.mode.disabled = isBusy || session === null;
-    this.approvals.disabled = this.thinking.disabled = session === null;
+    this.model.disabled = this.mode.disabled = isBusy;
     this.model.title = isBusy ? "The model can be changed between runs" : current;
   }
 }

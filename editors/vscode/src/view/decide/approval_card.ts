@@ -104,17 +104,19 @@ function ruleMenu(offers: readonly RuleOffer[], take: (offer: RuleOffer) => void
   if (offers.length === 0) return null;
   const items = offers.map((offer) => button(`Allow ${offer.label}`, () => take(offer), { class: "menu-item", attributes: { role: "menuitem", tabindex: "-1" } }, offer.label));
   const menu = make("div", { class: "menu", attributes: { role: "menu", "aria-label": "Allow for…" } }, ...items);
+  menu.tabIndex = -1;
   menu.hidden = true;
   const opener = button("Allow for…", () => open(menu.hidden !== false), { class: "small-button", attributes: { "aria-haspopup": "menu", "aria-expanded": "false" } });
   const open = (isOpen: boolean): void => {
     show(menu, isOpen);
     opener.setAttribute("aria-expanded", String(isOpen));
-    (isOpen ? items[0] : opener)?.focus();
+    // No rule is focused by itself: none is taken before somebody goes to it.
+    (isOpen ? menu : opener).focus();
   };
   menu.addEventListener("keydown", (event) => {
     const at = items.indexOf(document.activeElement as HTMLButtonElement);
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (step !== 0) items[(at + step + items.length) % items.length]?.focus();
+    if (step !== 0) items[at < 0 && step < 0 ? items.length - 1 : (at + step + items.length) % items.length]?.focus();
     else if (event.key === "Escape") open(false);
     else return;
     event.preventDefault();

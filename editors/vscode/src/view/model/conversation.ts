@@ -7,14 +7,15 @@
 
 import type { HistoryResult, Input, MessageParams, OmniMessage, SessionInfo } from "../../shared/protocol";
 import { gaugeOf } from "./gauge";
+import type { Listener } from "./listener";
 import type { Row } from "./rows";
-import { Story, type Listener } from "./story";
+import { Story } from "./story";
 import { Waiting } from "./waiting";
 
 /** Messages in a page. */
 export const PAGE = 200;
 
-export type Page = HistoryResult & { previousCursor?: string };
+export type Page = HistoryResult;
 export type Fetch = (cursor: string | undefined, limit: number) => Promise<Page>;
 
 export interface ConversationListener extends Listener {

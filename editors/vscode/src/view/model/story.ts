@@ -11,25 +11,16 @@ import { Compactions } from "./compactions";
 import { compacted, used, type Gauge } from "./gauge";
 import { Keys } from "./keys";
 import { noteOf } from "./markers";
+import type { Listener } from "./listener";
 import { McpRows } from "./mcp_rows";
 import { readArguments } from "./partial_json";
 import { Retries } from "./retries";
-import type { EndRow, NoteRow, Row, ThinkingRow, ToolRow } from "./rows";
+import type { ChildActivity, EndRow, NoteRow, Row, ThinkingRow, ToolRow } from "./rows";
 import { Runs } from "./runs";
 import { OpenAnswer, thinkingRow } from "./segments";
 import { toolTitle } from "./tool_titles";
 import { ToolCalls } from "./tools";
 import { UserRows } from "./user_rows";
-
-/** Told of what changes, after it has. */
-export interface Listener {
-  /** A row is new at the end, or was changed. */
-  changed(row: Row): void;
-  /** Rows were added or removed elsewhere than at the end. */
-  rearranged(): void;
-  /** Steering reached the agent: the words of it. */
-  delivered?(text: string): void;
-}
 
 export class Story {
   rows: Row[] = [];
@@ -44,6 +35,7 @@ export class Story {
   private answer: OpenAnswer | null = null;
   private thinking: ThinkingRow | null = null;
   private unlinked: string[] = [];
+  private readonly parents = new Map<ChildActivity, ToolRow>();
 
   constructor(
     private readonly listener: Listener,
@@ -65,7 +57,8 @@ export class Story {
     const { payload, timestamp: at } = message;
     if (message.origin?.length) {
       const child = this.children.apply(message);
-      if (child) for (const row of this.tools.rows.values()) if (row.child === child) this.touch(row);
+      const row = child && this.parents.get(child);
+      if (row) this.touch(row);
       return;
     }
     this.runs.at(at, payload.type === "session_meta" || payload.type === "run_begin");
@@ -282,10 +275,13 @@ export class Story {
 
   /** A child belongs to the first call of a subagent that has none. */
   private link(): void {
-    const free = (): ToolRow | undefined =>
-      [...this.tools.rows.values()].find((row) => row.name === "run_subagent" && !row.child && row.arguments !== "");
-    for (let row = free(); row && this.unlinked.length > 0; row = free()) {
-      row.child = this.children.of(this.unlinked.shift() ?? "");
+    if (this.unlinked.length === 0) return;
+    for (const row of this.tools.rows.values()) {
+      if (row.name !== "run_subagent" || row.child) continue;
+      const sessionId = this.unlinked.shift();
+      if (sessionId === undefined) return;
+      row.child = this.children.of(sessionId);
+      this.parents.set(row.child, row);
       this.touch(row);
     }
   }

@@ -7,7 +7,7 @@
  *        └───────────┴─────▶ refused     ─┴▶ the composer
  */
 
-import type { Input } from "../../shared/protocol";
+import type { Input, Pending } from "../../shared/protocol";
 import { saidIn } from "./user_input";
 
 export interface Entry {
@@ -56,11 +56,6 @@ export class Waiting {
     return true;
   }
 
-  /** The oldest one of a kind. */
-  first(kind: Entry["kind"]): Entry | undefined {
-    return this.entries.find((entry) => entry.kind === kind);
-  }
-
   /** Steering with these words has reached the agent; what was sent first is delivered first. */
   delivered(words: string): void {
     const steers = this.entries.filter((entry) => entry.kind === "steer");
@@ -68,38 +63,26 @@ export class Waiting {
     if (entry) this.remove(entry);
   }
 
-  /** Everything that waits, out of the list: the server is gone or will not take it. */
-  drain(kind?: Entry["kind"]): Entry[] {
-    const drained = this.entries.filter((entry) => kind === undefined || entry.kind === kind);
-    if (drained.length > 0) {
-      this.entries = this.entries.filter((entry) => !drained.includes(entry));
-      this.changed();
-    }
-    return drained;
+  /** A run was asked for by somebody else: its input is shown like the view's own. */
+  asked(input: Input, now: number): void {
+    this.accepted(this.add("run", input, now));
   }
 
-  /**
-   * Puts together what the view remembers and what the server says is pending, after a reload.
-   * Returns what the server does not have: delivered meanwhile, or lost.
-   */
-  restore(
-    remembered: readonly Entry[],
-    pending: { readonly runs: readonly { runId: string; input: Input }[]; readonly steers: readonly { steerId: string; input: Input }[] },
-    now: number,
-  ): Entry[] {
-    const steers: Entry[] = pending.steers.map(({ steerId, input }) => this.restored("steer", input, now, { steerId }));
-    const runs: Entry[] = pending.runs.map(({ runId, input }) => this.restored("run", input, now, { runId }));
-    this.entries = [...steers, ...runs];
+  /** What the server had is given back by the host: it waits no more. */
+  drainQueued(): void {
+    this.entries = this.entries.filter((entry) => entry.state !== "queued");
     this.changed();
-    const found = new Set(this.entries.map(identity));
-    return remembered.filter((entry) => !found.delete(identity(entry)));
+  }
+
+  /** What waits on the server, after a reload; what is underway from here stays. */
+  restore(pending: Pick<Pending, "runs" | "steers">, now: number): void {
+    const steers = pending.steers.map(({ steerId, input }) => this.restored("steer", input, now, { steerId }));
+    const runs = pending.runs.map(({ runId, input }) => this.restored("run", input, now, { runId }));
+    this.entries = [...steers, ...runs, ...this.entries.filter((entry) => entry.state === "sending")];
+    this.changed();
   }
 
   private restored(kind: Entry["kind"], input: Input, now: number, ids: { steerId?: string; runId?: string }): Entry {
     return { id: `${now}-${++this.counter}`, kind, input, state: "queued", sentAt: now, ...ids };
   }
-}
-
-function identity(entry: Entry): string {
-  return entry.steerId ?? `${entry.kind}:${JSON.stringify(entry.input)}`;
 }

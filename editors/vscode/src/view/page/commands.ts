@@ -2,14 +2,14 @@
 
 import type { SlashCommand } from "../../shared/bridge";
 import { money, tokens } from "../cards/figures";
-import type { Port } from "./port";
+import { wordsOf, type Port } from "./port";
 
 export async function runCommand(command: SlashCommand, port: Port, sessionId: string | undefined, say: (words: string) => void): Promise<void> {
   if (sessionId === undefined) return;
   try {
     await run(command, port, sessionId, say);
   } catch (error) {
-    say(error instanceof Error ? error.message : String(error));
+    say(wordsOf(error));
   }
 }
 

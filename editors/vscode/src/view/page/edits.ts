@@ -3,7 +3,7 @@
 import type { EditInfo } from "../../shared/protocol";
 import type { ToolRow } from "../model/rows";
 import { diffOf } from "../cards/diff_lines";
-import type { Port } from "./port";
+import { wordsOf, type Port } from "./port";
 
 const PAUSE_MS = 150;
 
@@ -63,7 +63,7 @@ export class Edits {
         this.refresh();
       },
       (error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = wordsOf(error);
         this.set(this.edits.map((edit) => (editIds.includes(edit.editId) ? { ...edit, reason } : edit)));
       },
     );

@@ -73,3 +73,8 @@ export class Port {
     else waiting?.resolve(message.result);
   }
 }
+
+/** What went wrong, in words. */
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

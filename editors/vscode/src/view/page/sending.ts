@@ -6,7 +6,7 @@ import type { Composer } from "../composer/composer";
 import { draftOf, inputOf } from "../composer/input";
 import type { Conversation } from "../model/conversation";
 import type { Entry } from "../model/waiting";
-import { RequestFailed, type Port } from "./port";
+import { RequestFailed, wordsOf, type Port } from "./port";
 
 export interface SendingHost {
   /** The conversation on screen; one is begun when there is none. */
@@ -46,7 +46,7 @@ export class Sending {
       if (this.host.isBusy() && how === "send") await this.steer(conversation, draft);
       else await this.run(conversation, draft);
     } catch (error) {
-      this.composer.say(error instanceof Error ? error.message : String(error));
+      this.composer.say(wordsOf(error));
     }
   }
 
@@ -159,8 +159,4 @@ export class Sending {
     const wanted = JSON.stringify(entry.input);
     return pending.runs.find((run) => JSON.stringify(run.input) === wanted)?.runId;
   }
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,6 @@
 /** The conversation on screen: its rows in the list, where somebody reads, what is unfolded, and the edits that stand. */
 
+import type { ViewSettings } from "../../shared/bridge";
 import type { EditInfo, RunResult, SessionInfo, StateParams } from "../../shared/protocol";
 import { cardOf } from "../cards/cards";
 import type { CardHost } from "../cards/card_host";
@@ -18,14 +19,12 @@ import type { Port } from "./port";
 import type { Status } from "./status";
 
 export interface SessionViewHost {
-  readonly showThinking: boolean;
-  readonly showCost: boolean;
-  readonly isBusy: boolean;
-  /** Rows, gauge or waiting texts changed. */
+  settings(): ViewSettings;
+  isBusy(): boolean;
+  /** Rows, gauge or position changed. */
   changed(): void;
-  /** Other rows are mounted, or the position is another. */
-  moved(): void;
-  loaded(page: Page): void;
+  /** Texts that wait changed. */
+  waiting(): void;
   failed(error: unknown): void;
 }
 
@@ -73,7 +72,7 @@ export class SessionView {
         changed: (row) => this.changed(row),
         rearranged: () => this.list.setRows(conversation.rows),
         loaded: (page) => this.loaded(conversation, page),
-        waitingChanged: () => this.host.changed(),
+        waitingChanged: () => this.host.waiting(),
       },
     );
     this.conversation = conversation;
@@ -110,7 +109,7 @@ export class SessionView {
   /** Asks what the session has cost; `row`: the run that has just ended. */
   async costs(row?: EndRow): Promise<void> {
     const { conversation } = this;
-    if (!conversation || !this.host.showCost) return;
+    if (!conversation || !this.host.settings().showCost) return;
     const { totals } = await this.port.request("agent/usage", { sessionId: conversation.session.sessionId });
     const before = conversation.story.gauge.cost;
     conversation.story.gauge = { ...conversation.story.gauge, cost: totals.costUsd };
@@ -135,7 +134,7 @@ export class SessionView {
   /** Fetches everything earlier, in large pages. */
   async loadAll(): Promise<void> {
     const { conversation } = this;
-    while (conversation?.hasEarlier && conversation === this.conversation) await conversation.earlier(2_000);
+    while (conversation?.hasEarlier && conversation === this.conversation) await conversation.earlier(1_000);
   }
 
   private loaded(conversation: Conversation, page: Page): void {
@@ -143,8 +142,8 @@ export class SessionView {
     this.list.setRows(conversation.rows);
     void this.goBack(conversation);
     void this.costs();
-    this.host.loaded(page);
-    this.host.changed();
+    conversation.waiting.restore(page.pending, Date.now());
+    this.host.waiting();
   }
 
   /** To where somebody was reading before the reload; the pages up to there are fetched. */
@@ -179,7 +178,7 @@ export class SessionView {
 
   private moved(): void {
     if (this.conversation?.isLoaded) this.memory.place(this.list.place);
-    this.host.moved();
+    this.host.changed();
   }
 
   private create(row: Row): Card {
@@ -193,36 +192,28 @@ export class SessionView {
   }
 
   private cardHost(): CardHost {
-    const view = (): SessionView => this;
+    const { port, memory, edits, host } = this;
     return {
       frames: this.frames,
       highlighter: new Highlighter(this.frames),
-      act: (act) => this.port.act(act),
-      request: (method, params) => this.port.request(method, params),
-      get sessionId() {
-        return view().conversation?.session.sessionId ?? "";
-      },
+      act: (act) => port.act(act),
+      request: (method, params) => port.request(method, params),
+      sessionId: () => this.conversation?.session.sessionId ?? "",
       position: (row) => [this.list.indexOf(row) + 1, this.conversation?.hasEarlier === false ? this.conversation.rows.length : -1],
-      unfolded: (key) => this.memory.isUnfolded(key),
+      unfolded: (key) => memory.isUnfolded(key),
       fold: (key, isUnfolded) => {
         this.list.read();
-        this.memory.fold(key, isUnfolded);
+        memory.fold(key, isUnfolded);
       },
-      get showThinking() {
-        return view().host.showThinking;
-      },
-      get showCost() {
-        return view().host.showCost;
-      },
-      get isRunning() {
-        return view().host.isBusy;
-      },
-      edits: (callId) => this.edits.ofCall(callId),
-      runEdits: (runId) => this.edits.ofRun(runId),
-      decideEdits: (edits, verdict) => this.edits.decide(edits, verdict),
-      open: (target) => this.port.act(target.kind === "web" ? { act: "openLink", href: target.href } : { act: "openPath", path: target.path, ...(target.line === undefined ? {} : { line: target.line }) }),
-      openText: (title, text) => this.port.act({ act: "openText", title, text, language: "markdown" }),
-      copy: (text) => this.port.act({ act: "copy", text }),
+      showThinking: () => host.settings().showThinking,
+      showCost: () => host.settings().showCost,
+      isRunning: () => host.isBusy(),
+      edits: (callId) => edits.ofCall(callId),
+      runEdits: (runId) => edits.ofRun(runId),
+      decideEdits: (chosen, verdict) => edits.decide(chosen, verdict),
+      open: (target) => port.act(target.kind === "web" ? { act: "openLink", href: target.href } : { act: "openPath", path: target.path, ...(target.line === undefined ? {} : { line: target.line }) }),
+      openText: (title, text) => port.act({ act: "openText", title, text, language: "markdown" }),
+      copy: (text) => port.act({ act: "copy", text }),
     };
   }
 }
