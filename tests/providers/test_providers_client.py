@@ -235,10 +235,17 @@ async def test_silence_is_a_timeout(server):
 
 @pytest.mark.asyncio
 async def test_pings_do_not_count_as_content(server, monkeypatch):
-    answer = [HEAD, *[chunk(b": ping\n\n")] * 3, HANG]
-    server.answers = [answer]
+    ping, first_was_read = chunk(b": ping\n\n"), asyncio.Event()
+    server.answers = [[HEAD, ping, first_was_read, ping, HANG]]
     clock = iter(range(0, 10_000, 100))
-    monkeypatch.setattr(exchange, "_now_s", lambda: next(clock))
+
+    def now_s():
+        now = next(clock)
+        if now == 100:
+            first_was_read.set()
+        return now
+
+    monkeypatch.setattr(exchange, "_now_s", now_s)
     ended = await outcome(model(server, content_timeout_s=150))
     assert (ended.status, ended.message) == ("timeout", "connected, but no content in time")
 

@@ -27,11 +27,11 @@ def plain(status, body=b"", headers=""):
 
 
 class Server:
-    """Answers each request with the next list of bytes; HANG in it waits until the client has gone."""
+    """Answers each request with the next list of bytes; HANG in it waits until the client has gone, an event for it."""
 
     def __init__(self):
         self.answers, self.bodies, self.heads, self.connections = [], [], [], 0
-        self.asked, self.gone = asyncio.Event(), asyncio.Event()
+        self.asked, self.gone, self.closed = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def serve(self, reader, writer):
         self.connections += 1
@@ -50,12 +50,16 @@ class Server:
                         return
                     if piece is None:
                         return
+                    if isinstance(piece, asyncio.Event):
+                        await piece.wait()
+                        continue
                     writer.write(piece)
                     await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
             writer.close()
+            self.closed.set()
 
 
 @asynccontextmanager
