@@ -11,7 +11,7 @@ from pydantic.json_schema import models_json_schema
 from agent_lsp.messages.envelope import EventMessage, MetaMessage, ModelMessage
 from agent_lsp.server.method_names import PROTOCOL_VERSION
 from agent_lsp.server.methods import Params
-from agent_lsp.server.reference import NOTIFICATIONS, REQUESTS, SERVER_REQUESTS, Exchange
+from agent_lsp.server.reference import CLIENT_NOTIFICATIONS, NOTIFICATIONS, REQUESTS, SERVER_REQUESTS, Exchange, Notice
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MESSAGES = (ModelMessage, EventMessage, MetaMessage)
@@ -42,15 +42,17 @@ def protocol_schema() -> Schema:
             for name, one in table.items()
         }
 
+    def notices(table: Mapping[str, Notice]) -> Schema:
+        return {name: {"description": one.purpose, "params": at(one.params)} for name, one in table.items()}
+
     return {
         "$schema": DIALECT,
         "title": "agent-lsp protocol",
         "version": PROTOCOL_VERSION,
         "requests": exchanges(REQUESTS),
         "serverRequests": exchanges(SERVER_REQUESTS),
-        "notifications": {
-            name: {"description": one.purpose, "params": at(one.params)} for name, one in NOTIFICATIONS.items()
-        },
+        "notifications": notices(NOTIFICATIONS),
+        "clientNotifications": notices(CLIENT_NOTIFICATIONS),
         "$defs": dict(sorted(shapes.items())),
     }
 
@@ -58,7 +60,7 @@ def protocol_schema() -> Schema:
 def _models() -> Iterable[type[BaseModel]]:
     for one in (*REQUESTS.values(), *SERVER_REQUESTS.values()):
         yield from (one.params, one.result)
-    for notice in NOTIFICATIONS.values():
+    for notice in (*NOTIFICATIONS.values(), *CLIENT_NOTIFICATIONS.values()):
         yield notice.params
 
 

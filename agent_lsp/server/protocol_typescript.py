@@ -18,6 +18,7 @@ _MAPS = (
     ("AgentRequests", "requests", "What a client may ask."),
     ("AgentServerRequests", "serverRequests", "What a client is asked, if it has declared that it can be."),
     ("AgentNotifications", "notifications", "What a client is told."),
+    ("AgentClientNotifications", "clientNotifications", "What a client may tell."),
 )
 
 

@@ -15,6 +15,7 @@ from agent_lsp.server import methods as m
 from agent_lsp.server import reference_shapes as s
 from agent_lsp.server import reference_told as t
 from agent_lsp.server import run_methods as r
+from agent_lsp.server.configuration import OptionsParams, TrustParams
 from agent_lsp.server.edits import ChosenParams, EditList, EditsParams
 from agent_lsp.server.usage_handlers import UsageParams
 
@@ -95,3 +96,9 @@ NOTIFICATIONS: Mapping[str, Notice] = {
     "agent/modelsChanged": Notice(s.Nothing, "Ask `agent/models` again."),
 }
 """What the client is told."""
+
+CLIENT_NOTIFICATIONS: Mapping[str, Notice] = {
+    "agent/options": Notice(OptionsParams, "The person has changed settings: `initializationOptions.agent` anew."),
+    "agent/workspaceTrust": Notice(TrustParams, "The person trusts the workspace, or does so no more."),
+}
+"""What a client may tell, beside what LSP has."""

@@ -24,6 +24,7 @@ _TABLES = (
     ("requests", "Requests of the client"),
     ("serverRequests", "Requests of the server"),
     ("notifications", "Notifications of the server"),
+    ("clientNotifications", "Notifications of the client"),
 )
 
 Schema = dict[str, Any]

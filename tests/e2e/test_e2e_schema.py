@@ -68,12 +68,14 @@ async def test_every_answer_question_and_notification_fits_its_schema(greet, mod
         [say("Done.")],
     )
     await ask("agent/run", **id, input=[{"type": "text", "text": "go"}], goal=None)
-    edits = (await ask("agent/edits", **id))["edits"]
+    edits = (await ask("agent/edits", **id, oldTexts=True))["edits"]
     assert len(edits) == 1
     await ask("agent/edits/keep", **id, editIds=[edits[0]["editId"]])
     await ask("agent/edits/undo", **id)
     history = await ask("agent/session/history", **id, limit=3)
     await ask("agent/session/history", **id, cursor=history["nextCursor"])
+    newest = await ask("agent/session/history", **id, limit=3, fromEnd=True)
+    await ask("agent/session/history", **id, limit=3, fromEnd=True, cursor=newest["previousCursor"])
     model.script([say("A fine title")])
     await ask("agent/title", **id)
     model.script([say("A summary.")])

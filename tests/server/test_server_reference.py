@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 from agent_lsp.server import method_names, reference
 from agent_lsp.server.compact_handlers import CompactHandlers
+from agent_lsp.server.configuration import ConfigurationHandlers
 from agent_lsp.server.edits import EditHandlers
 from agent_lsp.server.model_handlers import ModelHandlers
 from agent_lsp.server.protocol_schema import protocol_schema
@@ -32,13 +33,20 @@ def test_the_described_params_are_those_that_the_handlers_read():
     assert {name: one.params for name, one in reference.REQUESTS.items()} == served()
 
 
+def test_the_described_notifications_of_the_client_are_those_that_are_taken():
+    taken = ConfigurationHandlers(None, None).notifications()
+    ours = {name: one.params for name, one in taken.items() if name.startswith("agent/")}
+    assert {name: one.params for name, one in reference.CLIENT_NOTIFICATIONS.items()} == ours
+
+
 def test_each_name_of_the_handshake_is_described():
     assert set(reference.REQUESTS) == set(method_names.METHODS)
     assert set(reference.SERVER_REQUESTS) == set(method_names.SERVER_REQUESTS)
 
 
 def test_every_method_says_what_it_is_for_in_one_sentence_or_two():
-    for table in (reference.REQUESTS, reference.SERVER_REQUESTS, reference.NOTIFICATIONS):
+    notices = (reference.NOTIFICATIONS, reference.CLIENT_NOTIFICATIONS)
+    for table in (reference.REQUESTS, reference.SERVER_REQUESTS, *notices):
         assert all(re.fullmatch(r"[A-Z`].{8,200}\.", one.purpose) for one in table.values())
 
 
