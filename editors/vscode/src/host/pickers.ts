@@ -6,33 +6,35 @@ import type { Models } from "./models";
 import type { Server } from "./server";
 import type { Sessions } from "./sessions";
 
-/** Model, mode, thinking level and approval mode as commands: of the session on screen, else of those to come. */
+type Choice = Pick<UpdateParams, "model" | "mode" | "thinkingLevel" | "approvalMode">;
+
+/** Model, mode, thinking level and approval mode as commands: of the session on screen, else one is begun with the choice. */
 export function registerPickers(ctx: Ctx, server: Server, sessions: Sessions, models: Models): void {
-  const settle = async (change: Omit<UpdateParams, "sessionId">, setting: string, value: string): Promise<void> => {
+  const settle = async (change: Choice): Promise<void> => {
     const { shown } = sessions;
     if (shown) {
       await sessions.update({ sessionId: shown.sessionId, ...change });
     } else {
-      await vscode.workspace.getConfiguration("agentLsp").update(setting, value, vscode.ConfigurationTarget.Global);
+      sessions.adopt(await sessions.create(change));
     }
   };
   ctx.command("pickModel", async () => {
     server.needed();
     const model = await pick("Model", modelItems(models.list, sessions.shown?.model));
-    await (model === undefined ? undefined : settle({ model }, "defaultModel", model));
+    await (model === undefined ? undefined : settle({ model }));
   });
   ctx.command("pickMode", async () => {
     const mode = await pick("How the session works with its model", modeItems(sessions.shown?.mode));
-    await (mode === undefined ? undefined : settle({ mode }, "mode", mode));
+    await (mode === undefined ? undefined : settle({ mode }));
   });
   ctx.command("pickThinking", async () => {
     const level = await pick("How much the model is asked to think", thinkingItems(sessions.shown?.thinkingLevel));
-    await (level === undefined ? undefined : settle({ thinkingLevel: level }, "thinkingLevel", level));
+    await (level === undefined ? undefined : settle({ thinkingLevel: level }));
   });
   ctx.command("pickApprovalMode", async () => {
     const items = approvalItems(vscode.workspace.isTrusted, sessions.shown?.approvalMode);
     const mode = await pick("What runs without asking", items);
-    await (mode === undefined ? undefined : settle({ approvalMode: mode }, "approvalMode", mode));
+    await (mode === undefined ? undefined : settle({ approvalMode: mode }));
   });
   ctx.command("testModel", async () => {
     server.needed();

@@ -89,7 +89,9 @@ export class Sessions {
   /** Puts nothing on screen: the next text begins a new session, in that folder if one is named. */
   leave(workspace?: string): void {
     this.#nextWorkspace = workspace;
-    this.#show(undefined);
+    if (this.#shown !== undefined) {
+      this.#show(undefined);
+    }
   }
 
   /** Puts a session on screen, from the disk if need be. */

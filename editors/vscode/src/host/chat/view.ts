@@ -231,9 +231,10 @@ export class ChatView implements vscode.WebviewViewProvider, Stage {
     }
   }
 
+  /** A view that waits in an empty session is left alone: somebody may have begun to write in it. */
   #serverIs(state: Server["status"]["state"]): void {
     this.post({ kind: "server", server: this.#parts.server.status });
-    if (state === "running") {
+    if (state === "running" && this.#parts.sessions.shown) {
       this.showSession();
     }
   }
