@@ -21,7 +21,7 @@ test("with the view hidden an approval is one notification that can be answered 
   await chat.send("go");
   await gate.reached;
   await bench.command("View: Toggle Secondary Side Bar Visibility");
-  await expect(bench.page.locator("iframe.webview.ready")).toHaveCount(0);
+  await expect(bench.shownViews).toHaveCount(0);
   gate.open();
 
   await expect(bench.toasts.filter({ hasText: "printf hidden" })).toHaveCount(1);

@@ -50,7 +50,7 @@ export class Chat {
 
   /** Shows the view, with the keyboard in the composer. */
   async open(): Promise<void> {
-    await this.bench.command("Agent: Focus on Chat View");
+    await this.bench.command("Agent: Open Chat");
     await expect(this.composer).toBeVisible({ timeout: 60_000 });
   }
 
@@ -105,7 +105,7 @@ export class Chat {
   /** Throws the page away and lets the editor make it anew. */
   async reload(): Promise<void> {
     await this.bench.command("View: Toggle Secondary Side Bar Visibility");
-    await expect(this.bench.page.locator("iframe.webview.ready")).toHaveCount(0);
+    await expect(this.bench.shownViews).toHaveCount(0);
     await this.open();
   }
 

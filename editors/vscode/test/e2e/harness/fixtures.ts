@@ -31,6 +31,8 @@ interface WorkerOptions {
   readonly settings: Readonly<Record<string, unknown>>;
   /** `null`: the scripted model; else `provider/model`. */
   readonly defaultModel: string | null;
+  /** Whether the tests want to see the walkthrough that opens at the first start. */
+  readonly firstStart: boolean;
   /** Further configuration of the agent's server, as TOML. */
   readonly config: string;
 }
@@ -50,10 +52,11 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
   trusted: [true, { option: true, scope: "worker" }],
   settings: [{}, { option: true, scope: "worker" }],
   defaultModel: [null, { option: true, scope: "worker" }],
+  firstStart: [false, { option: true, scope: "worker" }],
   config: ["", { option: true, scope: "worker" }],
 
   stage: [
-    async ({ browser, trusted, settings, defaultModel, config }, use) => {
+    async ({ browser, trusted, settings, defaultModel, config, firstStart }, use) => {
       const model = await ScriptedModel.start();
       const server = new VsCodeServer({ trusted, settings, config: configuration(model.url, defaultModel) + config });
       try {
@@ -68,6 +71,7 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
         await context.addInitScript(countActivity);
         const bench = new Workbench(page);
         await bench.open(server.url);
+        if (!firstStart) await bench.dismissWalkthrough();
         await use({ server, model, page, watch, bench, chat: new Chat(bench) });
         await context.close();
       } finally {

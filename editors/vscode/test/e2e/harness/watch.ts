@@ -5,8 +5,13 @@ import type { BrowserContext, Page } from "@playwright/test";
 /** What the editor itself says in every session, with or without the extension. */
 const NOISE = [
   /vsda/,
+  /templates\.png/,
   /build\/Release\/watchdog/,
   /ERR_NAME_NOT_RESOLVED/,
+  // Errors without a text are those of a built-in extension that cannot reach its maker.
+  /An unknown error occurred\. Please consult the log/,
+  /Aborted onWillSaveTextDocument-event/,
+  /Long running operations during shutdown/,
   /Timed out waiting for authentication provider/,
   /An iframe which has both allow-scripts and allow-same-origin/,
   /Found unexpected null|punycode|Unrecognized feature/,

@@ -2,6 +2,8 @@
 
 import { expect, type FrameLocator, type Locator, type Page } from "@playwright/test";
 
+const SHOWN_VIEW = 'iframe.webview.ready[src*="extensionId=agent-lsp.agent-lsp"]';
+
 export class Workbench {
   constructor(readonly page: Page) {}
 
@@ -13,13 +15,14 @@ export class Workbench {
       .waitFor({ timeout: 60_000 });
   }
 
-  /** Runs a command by its title in the palette. */
+  /** Runs a command by its title in the palette, which closes by itself when something else takes the keyboard. */
   async command(title: string): Promise<void> {
-    await this.page.keyboard.press("F1");
-    const input = this.page.locator(".quick-input-widget:visible input.input");
-    await input.fill(`>${title}`);
     const row = this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: title }).first();
-    await row.click();
+    await expect(async () => {
+      await this.page.keyboard.press("F1");
+      await this.quickInput.locator("input.input").fill(`>${title}`, { timeout: 2_000 });
+      await row.click({ timeout: 3_000 });
+    }).toPass({ timeout: 20_000 });
   }
 
   get quickInput(): Locator {
@@ -53,6 +56,10 @@ export class Workbench {
     return this.page.locator(".tabs-container .tab").filter({ hasText: path.split("/").at(-1) ?? path });
   }
 
+  get editorArea(): Locator {
+    return this.page.locator(".part.editor");
+  }
+
   get editor(): Locator {
     return this.page.locator(".editor-group-container.active .monaco-editor").first();
   }
@@ -68,9 +75,19 @@ export class Workbench {
     return lines.join("\n").replaceAll("\u00a0", " ");
   }
 
-  /** The document of the view that is shown; two frames deep. */
+  /** The document of the extension's view while it is shown; two frames deep. */
   get view(): FrameLocator {
-    return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+    return this.page.frameLocator(SHOWN_VIEW).frameLocator("iframe#active-frame");
+  }
+
+  get shownViews(): Locator {
+    return this.page.locator(SHOWN_VIEW);
+  }
+
+  /** At the first start of the extension its walkthrough opens; it is closed here. */
+  async dismissWalkthrough(): Promise<void> {
+    await this.tab("Welcome").waitFor({ timeout: 60_000 });
+    await this.closeEditors();
   }
 
   /** A lens above a line of the active editor. */
