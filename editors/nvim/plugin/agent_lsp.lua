@@ -120,3 +120,12 @@ vim.api.nvim_create_autocmd("BufReadCmd", {
     require("agent_lsp.chat").read(event.buf, event.match)
   end,
 })
+vim.api.nvim_create_autocmd("BufFilePost", { -- how a session file names what it cannot edit
+  group = group,
+  pattern = "agent://*",
+  callback = function(event)
+    if vim.g.SessionLoad == 1 then
+      require("agent_lsp.chat").restore(event.buf, event.match)
+    end
+  end,
+})

@@ -189,13 +189,17 @@ def _measured(nvim, scenario, command, folder):
         if name == "redraw":
             screen.redraw(batch)
 
-    before = nvim.exec_lua("local u = vim.uv.getrusage() return u.utime.sec + u.utime.usec / 1e6 + u.stime.sec + u.stime.usec / 1e6")
+    before = nvim.exec_lua(
+        "local u = vim.uv.getrusage() return u.utime.sec + u.utime.usec / 1e6 + u.stime.sec + u.stime.usec / 1e6"
+    )
     typing.start()
     nvim.run_loop(lambda *_: None, told)
     typing.join()
     look = "local v = require('agent_lsp.chat').view('s') return { v.writes, #v.model:text(), vim.v.errmsg }"
     writes, shown_bytes, error = nvim.exec_lua(look)
-    used = nvim.exec_lua("local u = vim.uv.getrusage() return u.utime.sec + u.utime.usec / 1e6 + u.stime.sec + u.stime.usec / 1e6")
+    used = nvim.exec_lua(
+        "local u = vim.uv.getrusage() return u.utime.sec + u.utime.usec / 1e6 + u.stime.sec + u.stime.usec / 1e6"
+    )
     waits = sorted((seen - sent) * 1000 for sent, seen in zip(screen.sent, screen.seen, strict=False))
     return {
         "scenario": scenario,

@@ -122,6 +122,15 @@ function M.read(buf, name)
   end)
 end
 
+--- A session file has given a new buffer the name of a chat or a prompt.
+---@param buf integer
+---@param name string
+function M.restore(buf, name)
+  vim.cmd.redraw() -- `:file` tells of each buffer, and two lines in a row would be a prompt to press Enter
+  vim.w.agent_window = true
+  M.read(buf, name)
+end
+
 --- A window shows a chat: what is the window's own is set, and the rendering begins that a hidden chat goes without.
 ---@param buf integer
 ---@param win integer
@@ -216,6 +225,7 @@ function M.attach()
   })
   api.nvim_create_autocmd("ColorScheme", { group = group, callback = decor.define_groups })
   window.attach()
+  require("agent_lsp.chat.bar").attach()
 end
 
 return M

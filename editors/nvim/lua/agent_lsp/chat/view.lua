@@ -169,10 +169,14 @@ function View:flush()
       self:_grow_tail(tail)
     end
   end)
-  self:_follow(following)
   self.highlight:grown(tail, inner)
+  -- headers first: a window that has placed its cursor does not look again at what virtual lines push out of it
   for segment, change in pairs(touched) do
     self:_dress(segment, change)
+  end
+  self:_follow(following)
+  for segment in pairs(touched) do
+    self:_ended(segment)
   end
 end
 
@@ -185,7 +189,13 @@ function View:_dress(segment, change)
     return
   end
   decor.dress(self, segment, row, end_row, change.kind)
-  if not segment.open then
+end
+
+---@private
+---@param segment agent.Segment
+function View:_ended(segment)
+  local row, end_row = self:rows(segment)
+  if row and end_row and not segment.open then
     self.highlight:closed(segment)
     folds.make(self, segment, row, end_row)
   end

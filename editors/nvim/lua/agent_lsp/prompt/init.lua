@@ -1,9 +1,9 @@
 --- The window in which prompts are written. Enter sends; while a task runs it is a word to that task.
 local M = {}
 
+local bar = require("agent_lsp.chat.bar")
 local chat = require("agent_lsp.chat")
 local drafts = require("agent_lsp.prompt.draft")
-local events = require("agent_lsp.events")
 local keys = require("agent_lsp.chat.keys")
 local log = require("agent_lsp.log")
 local mentions = require("agent_lsp.prompt.mentions")
@@ -155,7 +155,7 @@ local function submit(id)
   if not carried_out(text) then
     M.send(session, text, attached)
   end
-  M.refresh(session)
+  bar.refresh(session, false)
 end
 
 -- History and steers ---------------------------------------------------------------------------------------------------
@@ -190,33 +190,6 @@ local function take_back(id)
 end
 
 -- The buffer -----------------------------------------------------------------------------------------------------------
-
-local STEER_SIGNS = { sending = "…", pending = "⏳", delivered = "✓", withdrawn = "✗" }
-
---- Shows in the prompt's bar what waits: words to the running task, attachments.
----@param session agent.Session
-function M.refresh(session)
-  local buf = buffers[session.id]
-  if not buf or not api.nvim_buf_is_valid(buf) then
-    return
-  end
-  local parts = { session:is_busy() and "%#AgentRunning#● " .. session.state.state .. "%*" or "%#AgentMuted#○%*" }
-  for _, steer in ipairs(session.steers) do
-    local words = require("agent_lsp.chat.compose").line(steer.text, 30):gsub("%%", "%%%%")
-    parts[#parts + 1] = ("%s %s: %s"):format(STEER_SIGNS[steer.state], steer.state, words)
-  end
-  local attached = attachments[session.id]
-  if attached then
-    local names = require("agent_lsp.protocol").input_text(attached):gsub("%s+", " "):gsub("%%", "%%%%")
-    parts[#parts + 1] = "+ " .. require("agent_lsp.chat.compose").line(names, 60)
-  end
-  local bar = " " .. table.concat(parts, "  ")
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    if vim.wo[win].winbar ~= bar then
-      api.nvim_set_option_value("winbar", bar, { scope = "local", win = win })
-    end
-  end
-end
 
 ---@param buf integer
 ---@param id string
@@ -360,7 +333,7 @@ function M.open(session, stay)
   sessions.select(session)
   local chat_win = chat.open(session, true)
   window.open_prompt(buffer(session), chat_win, stay)
-  M.refresh(session)
+  bar.refresh(session)
 end
 
 --- Closes both in this tabpage. Nothing is stopped.
@@ -378,19 +351,13 @@ end
 function M.add(session, part)
   attachments[session.id] = attachments[session.id] or {}
   table.insert(attachments[session.id], part)
-  M.refresh(session)
+  local names = require("agent_lsp.protocol").input_text(attachments[session.id])
+  bar.refresh(session, (names:gsub("%s+", " ")))
 end
 
 --- Takes part.
 function M.attach()
   require("agent_lsp.prompt.context").attach()
-  for _, name in ipairs({ "session", "state", "received", "run_end" }) do
-    events.on(name, function(data)
-      if name ~= "received" or #data.session.steers > 0 then
-        M.refresh(data.session)
-      end
-    end)
-  end
   api.nvim_create_autocmd("VimLeavePre", {
     group = api.nvim_create_augroup("agent_lsp_prompt", {}),
     callback = function()
