@@ -147,7 +147,7 @@ test.describe("a session of 10,000 messages", () => {
       marks: { 12: `In message 12 stands ${word}.` },
     });
     await chat.open();
-    await bench.command("Agent: Sessions…");
+    await bench.command("Agent: Resume Session…");
     await bench.choice("A long story").first().click();
     await expect(chat.rows("text").last()).toContainText("Part 9996");
   });

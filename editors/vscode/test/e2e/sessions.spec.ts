@@ -22,7 +22,7 @@ test("a session is renamed, resumed, forked and deleted by the keyboard", async 
   await bench.command("Agent: New Session");
   await expect(chat.rows()).toHaveCount(0);
 
-  await bench.command("Agent: Sessions…");
+  await bench.command("Agent: Resume Session…");
   await picture("sessions");
   await bench.choice("Renamed by hand").first().click();
   await expect(chat.rows("text").last()).toContainText("The first answer.");
@@ -35,7 +35,7 @@ test("a session is renamed, resumed, forked and deleted by the keyboard", async 
 
   await bench.command("Agent: Delete Session…");
   await page.locator(".monaco-dialog-box .monaco-button").filter({ hasText: "Delete" }).click();
-  await bench.command("Agent: Sessions…");
+  await bench.command("Agent: Resume Session…");
   await expect(bench.choice("Renamed by hand").first()).toBeVisible();
   await page.keyboard.press("Escape");
 });

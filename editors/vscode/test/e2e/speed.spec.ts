@@ -25,7 +25,7 @@ test("a session of 10,000 messages shows its last screen within 500 ms of its hi
 }) => {
   await chat.fresh();
   const opening = openingTime(chat.app, "Part 9996");
-  await bench.command("Agent: Sessions…");
+  await bench.command("Agent: Resume Session…");
   await bench.choice("A long story").first().click();
 
   const { tookMs, pages } = await opening;
@@ -42,7 +42,7 @@ test("20,000 deltas into 10,000 messages cause no long task, and typing stays qu
 }) => {
   test.setTimeout(150_000);
   await chat.open();
-  await bench.command("Agent: Sessions…");
+  await bench.command("Agent: Resume Session…");
   await bench.choice("A long story").first().click();
   await expect(chat.rows("text").last()).toContainText("Part 9996");
   const cdp = await page.context().newCDPSession(page);

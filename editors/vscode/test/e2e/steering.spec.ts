@@ -176,7 +176,7 @@ test("a draft stays with its session, whatever else is looked at", async ({ chat
   await expect(chat.composer).toHaveValue("");
   await chat.run("second session");
 
-  await bench.command("Agent: Sessions…");
+  await bench.command("Agent: Resume Session…");
   await bench.choice("first session").first().click();
 
   await expect(chat.rows("text").last()).toContainText("One.");

@@ -134,8 +134,8 @@ export class ToolCalls {
 }
 
 function statusOf(payload: ToolCallOutput, row: ToolRow): ToolRow["status"] {
+  if (payload.output.startsWith(DENIED) && payload.stop_reason) return "denied";
   if (payload.stop_reason === "aborted") return "stopped";
   if (row.decision && row.decision.decision !== "allow") return "denied";
-  if (payload.output.startsWith(DENIED) && payload.stop_reason) return "denied";
   return payload.stop_reason && payload.stop_reason !== "completed" ? "failed" : "done";
 }
