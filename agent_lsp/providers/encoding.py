@@ -37,6 +37,29 @@ class PerCommit(Generic[T]):
         return kept
 
 
+class Joined:
+    """What `encode` made of a history, joined by commas. Only the commits that have come since are looked at.
+
+    At 2,000 commits, going through them all takes 2 ms of a turn.
+    """
+
+    def __init__(self, encode: Callable[[Sequence[Content]], bytes]) -> None:
+        self._encode = encode
+        self._last: Commit | None = None
+        self._count = 0
+        self._bytes = bytearray()
+
+    def __call__(self, history: Sequence[Commit]) -> bytes | bytearray:
+        """The encoding of the history; to be read before the next one is asked for."""
+        if not (0 < self._count <= len(history) and history[self._count - 1] is self._last):  # another context
+            self._count, self._bytes = 0, bytearray()
+        for commit in history[self._count :]:
+            if encoded := self._encode(commit.messages):
+                self._bytes += b"," + encoded if self._bytes else encoded
+        self._count, self._last = len(history), history[-1] if history else None
+        return self._bytes
+
+
 class Latest(Generic[K, V]):
     """The encoding of the value that was given last, told by identity: system prompts and tool lists hardly change."""
 

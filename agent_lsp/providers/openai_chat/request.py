@@ -9,7 +9,7 @@ from typing import Any
 from agent_lsp.engine.ports import Request
 from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ToolSpec
-from agent_lsp.providers.encoding import NOT_SHOWN, Latest, PerCommit, encode, fitting_id, own_fidelity, runs
+from agent_lsp.providers.encoding import NOT_SHOWN, Joined, Latest, encode, fitting_id, own_fidelity, runs
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.openai_chat.dialect import Dialect
 from agent_lsp.providers.openai_chat.stream import ADAPTER
@@ -27,7 +27,7 @@ class ChatEncoder:
 
     def __init__(self, endpoint: Endpoint, dialect: Dialect) -> None:
         self._endpoint, self._dialect = endpoint, dialect
-        self._commit = PerCommit(self._encoded)
+        self._history = Joined(self._encoded)
         self._tools = Latest[tuple[ToolSpec, ...], bytes](_tools)
 
     def body(self, request: Request, refused: frozenset[str]) -> bytes:
@@ -41,15 +41,15 @@ class ChatEncoder:
         ]
         return b"{" + b",".join(fields) + b"}"
 
-    def _messages(self, request: Request) -> Iterator[bytes]:
+    def _messages(self, request: Request) -> Iterator[bytes | bytearray]:
         """Everything in order. Marks for the cache go where this request and the one before it end."""
         if not any(part in self._endpoint.model for part in self._dialect.cache_marks):
             yield from [encode({"role": "system", "content": request.system})] if request.system else []
-            yield from map(self._commit, request.history)
+            yield self._history(request.history)
             yield self._encoded(request.input)
             return
         yield from [encode(_marked({"role": "system", "content": request.system}))] if request.system else []
-        yield from map(self._commit, request.history[:-1])
+        yield self._history(request.history[:-1])
         for messages in (*(commit.messages for commit in request.history[-1:]), request.input):
             rendered = self._rendered(messages)
             asked = [at for at, one in enumerate(rendered) if one["role"] in ("user", "tool")]

@@ -9,7 +9,7 @@ from typing import Any
 from agent_lsp.engine.ports import Request
 from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ToolSpec
-from agent_lsp.providers.encoding import NOT_SHOWN, Latest, PerCommit, encode, fitting_id, own_fidelity, runs
+from agent_lsp.providers.encoding import NOT_SHOWN, Joined, Latest, encode, fitting_id, own_fidelity, runs
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.openai_responses.stream import ADAPTER
 from agent_lsp.providers.shape import as_dict
@@ -27,13 +27,13 @@ class ResponsesEncoder:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._style: Style = openai_style(endpoint.model)
-        self._commit = PerCommit(self._encoded)
+        self._history = Joined(self._encoded)
         self._tools = Latest[tuple[ToolSpec, ...], bytes](_tools)
 
     def body(self, request: Request, refused: frozenset[str], *, with_thoughts: bool = True) -> bytes:
         """The body, less what the server is known to refuse. A longer context extends a shorter one's input."""
         if with_thoughts:
-            items = [*map(self._commit, request.history), self._encoded(request.input)]
+            items = [self._history(request.history), self._encoded(request.input)]
         else:
             everything = (*(commit.messages for commit in request.history), request.input)
             items = [self._encoded(messages, with_thoughts=False) for messages in everything]

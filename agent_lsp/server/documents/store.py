@@ -73,6 +73,8 @@ class Documents:
 
     def find(self, path: Path) -> Document | None:
         """The document that a path leads to. Of several the one with unsaved changes, else the last one opened."""
+        if not self._open:  # asked of each file that a model knows, before each of its requests
+            return None
         key = _real(os.fspath(path))
         found = [one for one in self._open.values() if one.path == key] if key else []
         dirty = (one for one in found if one.standing() == "dirty")
