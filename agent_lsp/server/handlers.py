@@ -24,10 +24,12 @@ def service(connection: Connection, hub: Hub, configured: Callable[[Configuratio
     models = ModelHandlers(connection, hub)
     requests = sessions.requests() | runs.requests() | contexts.requests() | models.requests()
     requests |= EditHandlers(hub).requests() | SnapshotHandlers(hub).requests() | UsageHandlers(hub).requests()
-    if connection.greeted.client.plain:
+    client = connection.greeted.client
+    if client.plain or client.can("codeActions"):
         from agent_lsp.server.plain_commands import PlainHandlers  # 3 ms that a client with a plugin need not wait
 
-        requests |= PlainHandlers(connection, hub, requests).requests()
+        plain = PlainHandlers(connection, hub, requests)
+        requests |= plain.requests() if client.plain else plain.offers()
     return Service(
         requests=models.patient(requests),
         notifications=hub.editor.documents.notifications()

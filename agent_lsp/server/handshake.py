@@ -14,7 +14,7 @@ from agent_lsp import __version__
 from agent_lsp.errors import FramingError, InvalidParams
 from agent_lsp.server import method_names, parent
 from agent_lsp.server.framing import MAX_MESSAGE_BYTES, Decoder, begins_block
-from agent_lsp.server.plain_capabilities import plain_capabilities
+from agent_lsp.server.plain_capabilities import offers_in_files, plain_capabilities
 from agent_lsp.wire import jsonrpc
 
 POSITION_ENCODINGS = ("utf-8", "utf-16", "utf-32")
@@ -180,13 +180,19 @@ class Handshake:
         ]
 
 
+def _offers(client: ClientInfo) -> dict[str, Any]:
+    if client.plain:
+        return plain_capabilities(client.capabilities)
+    return offers_in_files(client.capabilities) if client.can("codeActions") else {}
+
+
 def initialize_result(client: ClientInfo, configuration: Configuration) -> dict[str, Any]:
     """What the server can, for this client."""
     return {
         "capabilities": {
             "positionEncoding": client.position_encoding,
             "textDocumentSync": {"openClose": True, "change": _INCREMENTAL, "save": True},
-            **(plain_capabilities(client.capabilities) if client.plain else {}),
+            **_offers(client),
             "experimental": {
                 "agent": {
                     "protocolVersion": method_names.PROTOCOL_VERSION,

@@ -18,9 +18,13 @@ def plain_capabilities(client: Mapping[str, Any]) -> dict[str, Any]:
     Only such a client is told of them: an editor that registers the commands of its servers would find those of a
     plugin taken.
     """
+    return {"executeCommandProvider": {"commands": [*COMMANDS, *EDIT_COMMANDS]}, **offers_in_files(client)}
+
+
+def offers_in_files(client: Mapping[str, Any]) -> dict[str, Any]:
+    """Code actions and lenses, also for a plugin that declares `codeActions`: it carries their commands out itself."""
     kinds = {"codeActionKinds": list(ACTION_KINDS)}
     return {
-        "executeCommandProvider": {"commands": [*COMMANDS, *EDIT_COMMANDS]},
         "codeActionProvider": kinds if takes_literals(client) else True,
         "codeLensProvider": {"resolveProvider": False},
     }

@@ -53,11 +53,11 @@ class PlainHandlers:
 
     def requests(self) -> dict[str, Method[Any]]:
         """The methods, by name."""
-        return {
-            "workspace/executeCommand": Method(ExecuteParams, self.execute),
-            "textDocument/codeAction": Method(CodeActionParams, self.code_actions),
-            **self._lenses.requests(),
-        }
+        return {"workspace/executeCommand": Method(ExecuteParams, self.execute), **self.offers()}
+
+    def offers(self) -> dict[str, Method[Any]]:
+        """Those that offer commands and carry out none."""
+        return {"textDocument/codeAction": Method(CodeActionParams, self.code_actions), **self._lenses.requests()}
 
     def execute(self, params: ExecuteParams, call: Call) -> Any:
         """`workspace/executeCommand`. Editors show the message of an error and nothing else: it says what to do."""

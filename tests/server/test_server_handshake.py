@@ -243,6 +243,13 @@ def test_a_plugin_brings_its_own_commands_so_it_is_offered_none(file):
     assert not {"executeCommandProvider", "codeActionProvider", "codeLensProvider"} & ours.keys()
 
 
+def test_a_plugin_that_carries_out_actions_itself_is_offered_them_and_no_commands():
+    said = {"experimental": {"agent": {"codeActions": True}}}
+    ours = initialize_result(ClientInfo({"capabilities": said}), Configuration({}))["capabilities"]
+    assert {"codeActionProvider", "codeLensProvider"} <= ours.keys()
+    assert "executeCommandProvider" not in ours
+
+
 @pytest.mark.parametrize("capabilities", [{}, {"textDocument": []}, {"textDocument": {"codeAction": 1}}])
 def test_the_answer_is_a_result_of_the_protocol_whatever_the_client_can(capabilities):
     result = initialize_result(ClientInfo({"capabilities": capabilities}), Configuration({}))

@@ -47,6 +47,26 @@ async def test_a_pending_edit_has_three_lenses_at_its_first_line(tmp_path, monke
         assert await lenses(client, work / "other.txt") == []
 
 
+async def test_a_plugin_that_asked_for_them_has_lenses_and_actions_and_keeps_its_commands(tmp_path, monkeypatch):
+    agent = {"approve": True, "codeActions": True}
+    async with front_end(tmp_path, monkeypatch, agent=agent, approvalMode="allow-all") as (client, model):
+        file = tmp_path / "work" / "a.txt"
+        file.write_text("one\ntwo\nthree\n")
+        model.script([EDIT], [text("done")])
+        await client.ask("agent/run", input="go")
+        assert [one["command"]["title"] for one in await lenses(client, file)] == ["Keep", "Undo", "Show diff"]
+        whole = {"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}}
+        offered = await client.ask(
+            "textDocument/codeAction",
+            textDocument={"uri": file.as_uri()},
+            range=whole,
+            context={"diagnostics": []},
+        )
+        assert "Explain with agent" in [one["title"] for one in offered]
+        with pytest.raises(Refused):
+            await execute(client, "run", "go")
+
+
 async def test_keeping_takes_the_lenses_away_and_leaves_the_text(tmp_path, monkeypatch):
     async with front_end(tmp_path, monkeypatch, plain=True, approvalMode="allow-all") as (client, model):
         file = tmp_path / "work" / "a.txt"
