@@ -19,6 +19,7 @@ DELTAS, RATE = 20_000, 4_000
 KEY_EVERY_S = 0.02
 WIDTH, HEIGHT = 120, 40
 BOUND_P95_MS, BOUND_MAX_MS, BOUND_WRITES_PER_S = 15, 60, 22
+ROW = "{scenario:10} {keys:5} {lost:5} {p50:7.1f} {p95:7.1f} {max:7.1f} {writes:7} {bytes:7} {cpu:5.2f} {error}"
 PLUGIN = Path(__file__).resolve().parents[2]
 NVIM = PLUGIN.parents[1] / ".venv" / "nvim"
 
@@ -220,11 +221,7 @@ def main(names):
     print("scenario    keys  lost  p50 ms  p95 ms  max ms  writes   bytes cpu s")
     for name in names or SCENARIOS:
         row = measure(name)
-        print(
-            "{scenario:10} {keys:5} {lost:5} {p50:7.1f} {p95:7.1f} {max:7.1f} {writes:7} {bytes:7} {cpu:5.2f} {error}".format(
-                **row
-            )
-        )
+        print(ROW.format(**row))
         is_good &= row["p95"] < BOUND_P95_MS and row["max"] < BOUND_MAX_MS and not row["error"]
         is_good &= row["writes"] <= BOUND_WRITES_PER_S * DELTAS / RATE and row["lost"] == 0
     return 0 if is_good else 1
