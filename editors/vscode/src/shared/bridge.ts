@@ -135,6 +135,7 @@ export type Act =
   | { readonly act: "openLog" }
   | { readonly act: "openSettings"; readonly query?: string }
   | { readonly act: "openWalkthrough" }
+  | { readonly act: "installServer" }
   | { readonly act: "copy"; readonly text: string }
   | { readonly act: "restart" }
   | { readonly act: "newSession"; readonly workspace?: string }

@@ -110,7 +110,7 @@ export function tailStart(output: string): number {
   if (start > 0) start = output.indexOf("\n", start) + 1 || start;
   let lines = 0;
   for (let at = output.length - 1; at > start; at--) {
-    if (output.charCodeAt(at) === 10 && ++lines > TAIL_LINES) return at + 1;
+    if (output.charCodeAt(at) === 10 && ++lines >= TAIL_LINES) return at + 1;
   }
   return start;
 }

@@ -84,10 +84,10 @@ export function definitions(text: string): string {
     .join("\n");
 }
 
-/** The text in its settled blocks; the last one may be open. Joined, they are the text. */
+/** A whole text in its blocks; joined, they are the text. */
 export function blocksOf(text: string): string[] {
   const scanner = new BlockScanner();
-  scanner.scan(text);
+  scanner.scan(`${text}\n`);
   const starts = [0, ...scanner.boundaries];
   return starts.map((start, index) => text.slice(start, starts[index + 1])).filter((block) => block !== "");
 }

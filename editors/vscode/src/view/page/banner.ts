@@ -33,7 +33,8 @@ export class Banner {
       return;
     }
     const gaveUp = status.gaveUp ? "It crashed three times in three minutes, so it is not started again by itself." : "";
-    this.alert(TITLES[status.state], [gaveUp, status.hint ?? ""], status.lastLogLine);
+    const isToInstall = status.state === "missing" || status.state === "incompatible";
+    this.alert(TITLES[status.state], [gaveUp, status.hint ?? ""], status.lastLogLine, isToInstall);
   }
 
   /** The view itself has failed. */
@@ -42,7 +43,7 @@ export class Banner {
     this.alert("Something in this view went wrong.", [message, "Close and open the view to draw it anew; nothing is lost."]);
   }
 
-  private alert(title: string, lines: readonly string[], lastLogLine?: string): void {
+  private alert(title: string, lines: readonly string[], lastLogLine?: string, isToInstall = false): void {
     this.element.setAttribute("role", "alert");
     this.element.replaceChildren(
       make("p", { class: "banner-title" }, icon("warning"), title),
@@ -51,7 +52,8 @@ export class Banner {
       make(
         "div",
         { class: "buttons" },
-        button("Restart", () => this.act({ act: "restart" }), { class: "primary-button" }),
+        isToInstall ? button("Install server", () => this.act({ act: "installServer" }), { class: "primary-button" }) : "",
+        button("Restart", () => this.act({ act: "restart" }), { class: isToInstall ? "small-button" : "primary-button" }),
         button("Open log", () => this.act({ act: "openLog" }), { class: "small-button" }),
       ),
     );

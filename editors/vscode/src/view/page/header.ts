@@ -22,6 +22,7 @@ export class Header {
   private readonly root = make("span", { class: "root" });
   private readonly roots = make("select", { class: "picker root-picker", attributes: { "aria-label": "Folder of the session" } });
   private session: SessionInfo | null = null;
+  private chosen: string | undefined;
 
   constructor(private readonly host: HeaderHost) {
     this.rename = button("Rename the session", () => this.edit(), { class: "icon-button quiet-button", title: "Rename" }, icon("edit"));
@@ -31,7 +32,7 @@ export class Header {
     this.field.hidden = true;
     this.field.addEventListener("keydown", (event) => this.key(event));
     this.field.addEventListener("blur", () => this.close(false));
-    this.roots.addEventListener("change", () => host.act({ act: "newSession", workspace: this.roots.value }));
+    this.roots.addEventListener("change", () => (this.chosen = this.roots.value || undefined));
     this.element = make(
       "header",
       { class: "header" },
@@ -40,7 +41,12 @@ export class Header {
     );
   }
 
-  /** With several roots, another one can be chosen as long as nothing was said. */
+  /** The folder that was chosen for the next session; undefined: that of the active file. */
+  get workspace(): string | undefined {
+    return this.session === null ? this.chosen : undefined;
+  }
+
+  /** With several roots, another one can be chosen as long as there is no session. */
   draw(session: SessionInfo | null, roots: readonly Root[]): void {
     this.session = session;
     const title = session?.title ?? "New session";
@@ -50,12 +56,16 @@ export class Header {
     const name = session ? nameOf(session.workspace, roots) : (roots[0]?.name ?? "");
     setText(this.root, name);
     this.root.title = session?.workspace ?? "";
-    const canChoose = roots.length > 1 && session !== null && session.turns === 0;
+    const canChoose = roots.length > 1 && session === null;
     show(this.roots, canChoose);
     show(this.root, !canChoose);
-    if (!canChoose) return;
-    this.roots.replaceChildren(...roots.map((root) => make("option", { text: root.name, attributes: { value: root.uri } })));
-    this.roots.value = roots.find((root) => same(root.uri, session.workspace))?.uri ?? this.roots.value;
+    if (!canChoose) {
+      this.chosen = undefined;
+      return;
+    }
+    const first = make("option", { text: "Folder of the active file", attributes: { value: "" } });
+    this.roots.replaceChildren(first, ...roots.map((root) => make("option", { text: root.name, attributes: { value: root.uri } })));
+    this.roots.value = this.chosen ?? "";
   }
 
   private edit(): void {

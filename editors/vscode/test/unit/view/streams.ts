@@ -65,7 +65,14 @@ const markdown = fc.oneof(
 export const answerText = fc.array(markdown, { minLength: 1, maxLength: 8 }).map((blocks) => blocks.join("\n\n"));
 export const sizes = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 12 });
 
-type Turn = { readonly thinking: string; readonly text: string; readonly output: string; readonly sizes: number[]; readonly streamedOutput: boolean };
+interface Turn {
+  readonly thinking: string;
+  readonly text: string;
+  readonly output: string;
+  readonly sizes: number[];
+  readonly streamedOutput: boolean;
+}
+
 const turn: fc.Arbitrary<Turn> = fc.record({ thinking: fc.string(), text: answerText, output: fc.string({ maxLength: 300 }), sizes, streamedOutput: fc.boolean() });
 
 /** A whole run: what the trace of it holds and what the stream brought, in the same order. */
