@@ -32,6 +32,7 @@ export class Acts {
       openLog: () => ctx.log.show(),
       openSettings: ({ query }) => vscode.commands.executeCommand("workbench.action.openSettings", query ?? "@ext:agent-lsp.agent-lsp"),
       openWalkthrough: () => vscode.commands.executeCommand("agentLsp.openWalkthrough"),
+      installServer: () => vscode.commands.executeCommand("agentLsp.installServer"),
       copy: ({ text }) => vscode.env.clipboard.writeText(text),
       restart: () => server.restart(),
       newSession: ({ workspace }) => sessions.leave(workspace),
