@@ -20,4 +20,5 @@ return {
     return client.name == "agent_lsp" and not client:is_stopped()
   end,
   handlers = require("agent_lsp.protocol").handlers(),
+  commands = require("agent_lsp.protocol").commands(),
 }

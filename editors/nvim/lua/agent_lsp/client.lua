@@ -107,6 +107,9 @@ function M.connect(dispatchers, lsp_config)
   local rpc = vim.lsp.rpc.start(cmd, dispatchers, { cwd = lsp_config.root_dir, env = lsp_config.cmd_env })
   local request = rpc.request
   rpc.request = function(method, params, callback, notify_reply)
+    if method == "textDocument/codeAction" and client then
+      require("agent_lsp.actions").complete(params, client.offset_encoding)
+    end
     if method ~= "initialize" then
       return request(method, params, callback, notify_reply)
     end
@@ -140,6 +143,7 @@ function M.before_init(params)
       protocolVersion = protocol.VERSION,
       partials = true,
       workspaceTrusted = trusted,
+      codeActions = true,
       approve = M.handles("agent/approve"),
       ask = M.handles("agent/ask"),
       saveDocument = M.handles("agent/saveDocument"),

@@ -21,10 +21,11 @@ local function position(bufnr, encoding, row, column)
   return { line = row, character = vim.str_utfindex(line, encoding, math.min(column, #line), false) }
 end
 
+--- What anybody has found in a buffer, as LSP has it.
 ---@param bufnr integer
 ---@param encoding "utf-8"|"utf-16"|"utf-32"
----@return { uri: string, version?: integer, diagnostics: lsp.Diagnostic[] }
-local function item(bufnr, encoding)
+---@return lsp.Diagnostic[]
+function M.of(bufnr, encoding)
   local found = {}
   for _, one in ipairs(vim.diagnostic.get(bufnr)) do
     found[#found + 1] = {
@@ -38,7 +39,7 @@ local function item(bufnr, encoding)
       code = one.code,
     }
   end
-  return { uri = vim.uri_from_bufnr(bufnr), version = vim.lsp.util.buf_versions[bufnr], diagnostics = found }
+  return found
 end
 
 --- Whether somebody else looks at this buffer and has not yet seen its present text.
@@ -102,7 +103,11 @@ local function answer(params, ctx)
   local items = {}
   for _, bufnr in ipairs(wanted) do
     if api.nvim_buf_is_loaded(bufnr) then
-      items[#items + 1] = item(bufnr, encoding)
+      items[#items + 1] = {
+        uri = vim.uri_from_bufnr(bufnr),
+        version = vim.lsp.util.buf_versions[bufnr],
+        diagnostics = M.of(bufnr, encoding),
+      }
     end
   end
   return { items = items }

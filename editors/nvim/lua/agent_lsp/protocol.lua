@@ -45,6 +45,18 @@ function M.handlers()
   return handlers
 end
 
+--- The commands of the server's code actions and lenses, for a client's configuration.
+---@return table<string, fun(command: lsp.Command)>
+function M.commands()
+  local commands = {}
+  for _, name in ipairs({ "agent.run", "agent.keepEdit", "agent.undoEdit", "agent.showEdit" }) do
+    commands[name] = function(command)
+      require("agent_lsp.actions").commands[name](command)
+    end
+  end
+  return commands
+end
+
 --- A model's reference as one word.
 ---@param model? agent.ModelRef|string
 ---@return string

@@ -28,23 +28,31 @@ local function meant(given)
   return found
 end
 
+local DONE = { keep = "kept", undo = "taken back" }
+
+--- Keeps edits or takes them back; what cannot be done is told with the reason.
 ---@param verb "keep"|"undo"
----@param done string
+---@param edits { editId: string, session_id: string }[]
+function M.decide(verb, edits)
+  list.decide(verb, edits, function(err, refused)
+    if err then
+      log.tell(err.message, vim.log.levels.ERROR)
+    elseif #refused > 0 then
+      local what = ("%d of %d not %s: %s"):format(#refused, #edits, DONE[verb], refused[1].reason)
+      log.tell(what, vim.log.levels.WARN)
+    end
+  end)
+end
+
+---@param verb "keep"|"undo"
 ---@return fun(given: table)
-local function decide(verb, done)
+local function command(verb)
   return function(given)
     local edits = meant(given)
     if #edits == 0 then
       return log.tell(given.bang and "the agent has no edits that wait for you" or "no edit of the agent here")
     end
-    list.decide(verb, edits, function(err, refused)
-      if err then
-        return log.tell(err.message, vim.log.levels.ERROR)
-      elseif #refused > 0 then
-        local why = refused[1].reason
-        return log.tell(("%d of %d not %s: %s"):format(#refused, #edits, done, why), vim.log.levels.WARN)
-      end
-    end)
+    M.decide(verb, edits)
   end
 end
 
@@ -67,8 +75,8 @@ local function read_all(callback)
 end
 
 M.commands = {
-  AgentKeep = decide("keep", "kept"),
-  AgentUndo = decide("undo", "taken back"),
+  AgentKeep = command("keep"),
+  AgentUndo = command("undo"),
   AgentEdits = function(given)
     local session = sessions.current()
     if not session then

@@ -111,7 +111,7 @@ end
 
 --- Keeps or undoes edits. `callback` gets those that could not be undone, each with its reason.
 ---@param verb "keep"|"undo"
----@param edits agent.StandingEdit[]
+---@param edits { editId: string, session_id: string }[]
 ---@param callback fun(err?: agent.Error, refused: agent.StandingEdit[])
 function M.decide(verb, edits, callback)
   local ids, refused = {}, {} ---@type table<string, string[]>, agent.StandingEdit[]

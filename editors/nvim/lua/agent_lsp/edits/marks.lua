@@ -32,10 +32,11 @@ local function bytes(bufnr, position, encoding)
   return row, vim.str_byteindex(line, encoding, position.character, false)
 end
 
+--- The whole lines that an edit reaches into, as they were before and as they are.
 ---@param edit agent.PlacedEdit
 ---@param bufnr integer
----@return string old, string new whole lines
-local function around(edit, bufnr)
+---@return string old, string new
+function M.texts(edit, bufnr)
   local lines = api.nvim_buf_get_lines(bufnr, edit.row, edit.end_row + 1, false)
   local before = (lines[1] or ""):sub(1, edit.col)
   local after = (lines[#lines] or ""):sub(edit.end_col + 1)
@@ -70,7 +71,7 @@ end
 ---@param bufnr integer
 ---@param edit agent.PlacedEdit
 local function paint(bufnr, edit)
-  local old, new = around(edit, bufnr)
+  local old, new = M.texts(edit, bufnr)
   local old_lines = vim.split(old, "\n", { plain = true })
   local hunks = vim.diff(old, new, { result_type = "indices" }) --[[@as integer[][] ]]
   for _, hunk in ipairs(hunks) do

@@ -38,6 +38,7 @@ def focus(nvim):
 
 def answer(nvim, text, keys):
     """Waits for a question on the screen and answers it with keys."""
+    nvim.until("return require('agent_lsp.approval.questions').count() > 0")
     nvim.wait_for(text)
     focus(nvim)
     nvim.type(keys)
