@@ -42,7 +42,7 @@ test("a session is renamed, resumed, forked and deleted by the keyboard", async 
 
 test("the view and the status bar say which model, mode and root a session has", async ({ chat, bench }) => {
   await expect(chat.app).toContainText("workspace");
-  await expect(chat.button(/^Model/)).toContainText("one");
+  await expect(chat.frame.getByRole("combobox", { name: "Model" })).toHaveValue("script/one");
   await expect(bench.status(/one/)).toBeVisible();
 });
 

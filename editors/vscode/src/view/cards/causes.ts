@@ -5,8 +5,10 @@ import { button } from "../markdown/nodes";
 import type { ErrorRow } from "../model/rows";
 import type { CardHost } from "./card_host";
 
-/** Why a request did not work. */
-export function why(status: StopReason): string {
+/** Why a request did not work; `message` is the engine's, which names the HTTP status where there was one. */
+export function why(status: StopReason, message = ""): string {
+  if (/\bHTTP 429\b/.test(message)) return "the model provider asks to slow down";
+  if (/\bHTTP 5\d\d\b/.test(message)) return "the model provider is overloaded or down";
   switch (status) {
     case "timeout":
       return "the model did not answer in time";

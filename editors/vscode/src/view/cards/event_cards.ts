@@ -25,7 +25,7 @@ export function retryCard(row: RetryRow, host: CardHost): Card {
     const isWaiting = row.state === "waiting" && host.isRunning();
     element.dataset.state = row.state;
     const after = row.state === "gaveUp" ? "given up" : "tried again";
-    setText(text, isWaiting ? `Attempt ${row.attempt} failed: ${why(row.status)}` : `Attempt ${row.attempt} failed (${why(row.status)}), ${after}`);
+    setText(text, isWaiting ? `Attempt ${row.attempt} failed: ${why(row.status, row.message)}` : `Attempt ${row.attempt} failed (${why(row.status, row.message)}), ${after}`);
     const seconds = Math.max(0, Math.ceil((row.dueAt - Date.now()) / 1_000));
     setText(left, isWaiting ? `again in ${seconds} s` : "");
     show(buttons, isWaiting);
@@ -94,7 +94,7 @@ export function errorCard(row: ErrorRow, host: CardHost): Card {
   const card = make(
     "div",
     { class: "card notice is-error" },
-    make("div", { class: "notice-head" }, icon("warning"), make("span", { class: "notice-title", text: `The request failed: ${why(row.status)}` }), row.attempts > 1 && make("span", { class: "countdown", text: `after ${row.attempts} attempts` })),
+    make("div", { class: "notice-head" }, icon("warning"), make("span", { class: "notice-title", text: `The request failed: ${why(row.status, row.message)}` }), row.attempts > 1 && make("span", { class: "countdown", text: `after ${row.attempts} attempts` })),
     row.message !== "" && make("p", { class: "cause", text: row.message }),
     make("p", { text: remedy.text }),
     remedy.buttons.length > 0 && make("div", { class: "buttons" }, ...remedy.buttons),

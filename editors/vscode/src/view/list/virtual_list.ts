@@ -232,7 +232,8 @@ export class VirtualList {
     const { scrollTop } = this.scroller;
     if (Math.abs(scrollTop - this.scrollTop) < 1) return;
     const end = this.scroller.scrollHeight - this.scroller.clientHeight;
-    this.following.scrolled(end - this.scrollTop, end - scrollTop);
+    // A view that grows at the end is pushed up by the browser: nobody has scrolled there.
+    this.following.scrolled(Math.max(0, end - this.scrollTop), end - scrollTop);
     this.scrollTop = scrollTop;
     this.remember();
     this.frames.ask(this, this.render);

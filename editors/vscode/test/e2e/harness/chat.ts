@@ -129,7 +129,7 @@ export class Chat {
   async approves(mode: "ask" | "auto-edit" | "allow-all" | "read-only"): Promise<void> {
     await this.bench.command("Agent: Choose Approval Mode…");
     await this.bench.choice(mode).first().click();
-    await expect(this.button(/^Approvals/)).toContainText(mode);
+    await expect(this.frame.getByRole("combobox", { name: "Approvals" })).toHaveValue(mode);
   }
 
   /** Waits until the host has the draft that is in the composer: it is handed over when typing pauses. */
