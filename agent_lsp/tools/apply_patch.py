@@ -65,8 +65,9 @@ class ApplyPatch:
         if isinstance(changes, End):
             return TextPreview(changes.text)
         if len(changes) == 1:
-            return EditPreview(changes[0].path, self._diff(changes), created=changes[0].snapshot is None)
-        return TextPreview(self._diff(changes))
+            diff = self._diff(changes, whole=True)
+            return EditPreview(changes[0].path, diff, created=changes[0].snapshot is None)
+        return TextPreview(self._diff(changes, whole=True))
 
     async def run(self, args: ApplyPatchArgs) -> AsyncGenerator[str | End, None]:
         """Applies it, or says which file it does not fit."""
@@ -120,8 +121,13 @@ class ApplyPatch:
             raise HunkUnfit(found.reason)
         return found
 
-    def _diff(self, changes: list[Change]) -> str:
+    def _diff(self, changes: list[Change], *, whole: bool = False) -> str:
         return "".join(
-            unified_diff(self._workspace.display(one.path), one.snapshot.text if one.snapshot else None, new_text(one))
+            unified_diff(
+                self._workspace.display(one.path),
+                one.snapshot.text if one.snapshot else None,
+                new_text(one),
+                whole=whole,
+            )
             for one in changes
         )

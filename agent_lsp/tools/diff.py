@@ -12,20 +12,26 @@ _LONGEST_LINE = 1_000
 Opcode = tuple[str, int, int, int, int]
 
 
-def unified_diff(name: str, before: str | None, after: str | None) -> str:
+def unified_diff(name: str, before: str | None, after: str | None, *, whole: bool = False) -> str:
     """The difference of two texts (None: no file), without the ends of CRLF lines; empty if there is none.
 
     Comparing is quadratic, so only what lies between the first and the last change is compared, and as one block if it
-    is long.
+    is long. What is long is shortened, unless it is to be the `whole` difference.
     """
     old, new = _lines(before or ""), _lines(after or "")
     if old == new and before is not None and after is not None:
         return ""
     head = [f"--- {_side('a', name, before)}", f"+++ {_side('b', name, after)}"]
-    body = [_cut(line) for hunk in _hunks(old, new) for line in hunk]
-    if len(body) > _MOST_SHOWN:
-        body = [*body[:_MOST_SHOWN], f"[{len(body) - _MOST_SHOWN} more lines of the diff left out]"]
+    body = [line for hunk in _hunks(old, new) for line in hunk]
+    if not whole:
+        body = _shortened(body)
     return "\n".join([*head, *body]) + "\n"
+
+
+def _shortened(body: list[str]) -> list[str]:
+    shown = [_cut(line) for line in body[:_MOST_SHOWN]]
+    more = len(body) - _MOST_SHOWN
+    return [*shown, f"[{more} more lines of the diff left out]"] if more > 0 else shown
 
 
 def _side(prefix: str, name: str, text: str | None) -> str:

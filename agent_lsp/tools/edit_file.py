@@ -56,7 +56,7 @@ class EditFile:
         if isinstance(planned, End):
             return TextPreview(planned.text)
         change, _ = planned
-        return EditPreview(change.path, self._diff(change), created=False)
+        return EditPreview(change.path, self._diff(change, whole=True), created=False)
 
     async def run(self, args: EditFileArgs) -> AsyncGenerator[str | End, None]:
         """Edits, or says why not."""
@@ -84,6 +84,6 @@ class EditFile:
             return failed(f"{args.file_path} was not changed: {found.why}")
         return Change(path, snapshot, found.edits), found
 
-    def _diff(self, change: Change) -> str:
+    def _diff(self, change: Change, *, whole: bool = False) -> str:
         before = change.snapshot.text if change.snapshot else None
-        return unified_diff(self._workspace.display(change.path), before, new_text(change))
+        return unified_diff(self._workspace.display(change.path), before, new_text(change), whole=whole)

@@ -55,7 +55,7 @@ class WriteFile:
         if isinstance(planned, End):
             return TextPreview(planned.text)
         change, content = planned
-        return EditPreview(change.path, self._diff(change, content), created=change.snapshot is None)
+        return EditPreview(change.path, self._diff(change, content, whole=True), created=change.snapshot is None)
 
     async def run(self, args: WriteFileArgs) -> AsyncGenerator[str | End, None]:
         """Writes, or says why not."""
@@ -88,9 +88,9 @@ class WriteFile:
         end = len(snapshot.text) if snapshot else 0
         return Change(path, snapshot, (TextEdit(0, end, content),)), content
 
-    def _diff(self, change: Change, content: str) -> str:
+    def _diff(self, change: Change, content: str, *, whole: bool = False) -> str:
         before = change.snapshot.text if change.snapshot else None
-        return unified_diff(self._workspace.display(change.path), before, content)
+        return unified_diff(self._workspace.display(change.path), before, content, whole=whole)
 
 
 def _with_line_ends_of(snapshot: Snapshot | None, content: str) -> str:

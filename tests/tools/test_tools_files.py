@@ -81,6 +81,19 @@ async def test_previews_show_the_edit_and_change_nothing(session):
     assert [one.name for one in session.root.iterdir()] == ["hello.txt"]
 
 
+@pytest.mark.parametrize("created", [True, False])
+async def test_a_preview_leaves_nothing_of_the_edit_out_however_long_it_is(session, created):
+    lines = [f"line {number}" for number in range(900)] + ["x" * 5_000]
+    if not created:
+        (session.root / "long.txt").write_text("before\n")
+    write = call("write_file", {"file_path": "long.txt", "content": "\n".join(lines)})
+
+    preview = await session.toolset.preview(write)
+
+    assert isinstance(preview, EditPreview)
+    assert [line[1:] for line in preview.diff.splitlines() if line[:1] == "+" and line[:3] != "+++"] == lines
+
+
 async def test_a_patch_is_told_by_all_its_paths(session):
     patch = "*** Begin Patch\n*** Update File: a\n*** Move to: ../b\n@@\n-x\n+y\n*** Add File: c\n+z\n*** End Patch"
     this: ToolCall = call("apply_patch", {"patch": patch})
