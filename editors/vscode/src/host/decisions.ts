@@ -51,9 +51,6 @@ export class Decisions {
     ctx.command("focusApproval", () => this.#focus());
     ctx.command("decide", (key: string, decision: "allow" | "deny") => this.decide(key, { decision }, "notification"));
     ctx.command("reply", (key: string, answer: string | null) => this.reply(key, answer, "notification"));
-    ctx.command("revealPending", async (sessionId: string) => {
-      await this.#stage?.reveal(sessionId);
-    });
   }
 
   /** Tells where to show things. */
@@ -152,15 +149,17 @@ export class Decisions {
 
   #notify(pending: Pending): void {
     this.book.appeared(pending.key, "notification");
-    const show = { title: "Show", command: "agentLsp.revealPending", args: [pending.params.sessionId] };
+    const show = (): void => {
+      this.#stage?.reveal(pending.params.sessionId).catch((error: unknown) => this.#ctx.tell(error));
+    };
     if (pending.kind === "question") {
-      this.#notices.set(pending.key, notice(questionNotice(pending.params), [...optionsOf(pending.key, pending.params), show]));
+      this.#notices.set(pending.key, notice(questionNotice(pending.params), optionsOf(pending.key, pending.params), show));
       return;
     }
     const { text, canAllow } = approvalNotice(pending.params);
     const decide = (title: string, decision: string): Choice => ({ title, command: "agentLsp.decide", args: [pending.key, decision] });
-    const choices = [...(canAllow ? [decide("Allow", "allow")] : []), decide("Deny", "deny"), show];
-    this.#notices.set(pending.key, notice(text, choices));
+    const choices = [...(canAllow ? [decide("Allow", "allow")] : []), decide("Deny", "deny")];
+    this.#notices.set(pending.key, notice(text, choices, show));
   }
 
   #byKey(answer: ApproveResult): void {

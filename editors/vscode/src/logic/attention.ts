@@ -48,7 +48,8 @@ export function approvalNotice({ title, preview }: ApproveParams): { readonly te
     const { added, removed } = countLines(preview.diff);
     return { text: oneLine(`Agent asks: ${title} (+${added} −${removed})`), canAllow: true };
   }
-  const what = preview?.kind === "command" ? `${title}: ${preview.command}` : title;
+  const isTold = preview?.kind !== "command" || title.includes(preview.command);
+  const what = isTold ? title : `${title}: ${preview.command}`;
   const text = oneLine(`Agent asks: ${what}`);
   return { text, canAllow: !text.endsWith("…") && preview?.kind !== "text" };
 }

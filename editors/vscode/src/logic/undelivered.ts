@@ -6,6 +6,7 @@
  *                     ╰──────▶ returned     the server is gone: into the session's draft
  */
 
+import { randomUUID } from "node:crypto";
 import type { Attachment, Draft } from "../shared/bridge";
 import type { Input, MessageParams } from "../shared/protocol";
 
@@ -126,8 +127,8 @@ function attachmentsOf(input: Input): Attachment[] {
   if (typeof input === "string") {
     return [];
   }
-  return input.flatMap((part, index): Attachment[] => {
-    const id = `returned-${index}`;
+  return input.flatMap((part): Attachment[] => {
+    const id = randomUUID();
     if (part.type === "image" && part.data !== undefined) {
       return [{ kind: "image", id, name: "image", dataUrl: part.data }];
     }
