@@ -3,12 +3,15 @@ local M = {}
 
 local config = require("agent_lsp.config")
 local events = require("agent_lsp.events")
+local handlers = require("agent_lsp.handlers")
 local log = require("agent_lsp.log")
 local protocol = require("agent_lsp.protocol")
 
+-- registered where they are needed, in `handlers.lua`
+M.handle, M.handles, M.dispatch = handlers.handle, handlers.handles, handlers.dispatch
+
 local NAME = "agent_lsp"
 local STOP_MS = 800
-local MOST_COMPLAINT = 200
 local SHOWN_AS = { vim.log.levels.ERROR, vim.log.levels.WARN, vim.log.levels.INFO, vim.log.levels.DEBUG }
 
 ---@type vim.lsp.Client?
@@ -18,52 +21,12 @@ local waiting = {}
 ---@type table<integer, agent.Callback> requests without an answer yet, by a running number
 local unanswered = {}
 local last_number = 0
----@type table<string, fun(params: any, ctx: lsp.HandlerContext): any, lsp.ResponseError?>
-local registered = {}
 local is_prepared = false
 local is_leaving = false
 ---@type string? why the server refused us, said in place of "it ended"
 local refusal
 ---@type { code: integer, signal: integer } how the last process ended
 local ending = { code = 0, signal = 0 }
-
--- Handlers -------------------------------------------------------------------------------------------------------------
-
---- Takes the server's requests or notifications of `method`. The handler of a request runs in a coroutine: it may
---- yield, and what it returns is the answer (`result`, or `nil, error`). One handler a method; the last one counts.
----@param method string
----@param handler fun(params: any, ctx: lsp.HandlerContext): any, lsp.ResponseError?
-function M.handle(method, handler)
-  registered[method] = handler
-end
-
---- Whether there is a handler for `method`; what we tell the server that we can do is made from it.
----@param method string
----@return boolean
-function M.handles(method)
-  return registered[method] ~= nil
-end
-
---- Called by Neovim's client for each of `protocol.handlers()`.
----@param method string
----@param params any
----@param ctx lsp.HandlerContext
-function M.dispatch(method, params, ctx)
-  local handler = registered[method]
-  if not handler then
-    local default = vim.lsp.handlers[method]
-    if default then
-      return default(nil, params, ctx)
-    end
-    return nil, vim.lsp.rpc_response_error(vim.lsp.protocol.ErrorCodes.MethodNotFound)
-  end
-  local ok, result, err = xpcall(handler, debug.traceback, params, ctx)
-  if not ok then
-    log.error(("%s: %s"):format(method, result))
-    return nil, vim.lsp.rpc_response_error(vim.lsp.protocol.ErrorCodes.InternalError, "the editor plugin has failed")
-  end
-  return result, err
-end
 
 -- Starting -------------------------------------------------------------------------------------------------------------
 
@@ -117,7 +80,7 @@ function M.connect(dispatchers, lsp_config)
       if not err then
         return callback(nil, result)
       end
-      refusal = M.readable(err).message
+      refusal = protocol.readable(err).message
       rpc.terminate()
     end, notify_reply)
   end
@@ -324,22 +287,6 @@ function M.with(callback)
   end
 end
 
---- An error of the client or the server, as callbacks get it: one line, with the hint if there is one.
----@param err table
----@return agent.Error
-function M.readable(err)
-  local message = tostring(err.message or "unknown error")
-  local hint = type(err.data) == "table" and err.data.hint
-  if type(hint) == "string" and not message:find(hint, 1, true) then
-    message = message .. ": " .. hint
-  end
-  message = message:gsub("%s*\n%s*", " ")
-  if #message > MOST_COMPLAINT * 4 then
-    message = vim.fn.strcharpart(message, 0, MOST_COMPLAINT * 2) .. "…"
-  end
-  return { code = err.code or 0, message = message, data = err.data }
-end
-
 --- Asks the server, starting it if need be. `callback` is called exactly once, on the main loop; also when the server
 --- ends first (`code` is then `protocol.SERVER_GONE`).
 ---@param method string
@@ -356,7 +303,7 @@ function M.request(method, params, callback)
     local sent = ready:request(method, next(params) and params or vim.empty_dict(), function(problem, result)
       if unanswered[number] then
         unanswered[number] = nil
-        callback(problem and M.readable(problem) or nil, result)
+        callback(problem and protocol.readable(problem) or nil, result)
       end
     end)
     if not sent and unanswered[number] then

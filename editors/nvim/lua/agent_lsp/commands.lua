@@ -31,10 +31,16 @@ end
 --- The session that is there already, or a word that there is none.
 ---@param callback fun(session: agent.Session)
 local function with_existing(callback)
-  if not sessions.current() then
+  local session = sessions.current()
+  if not session then
     return log.tell("there is no session yet: begin one with :Agent {prompt}")
   end
-  with_session(callback)
+  sessions.resume(session.id, function(err, resumed)
+    if err or not resumed then
+      return err and tell(err)
+    end
+    callback(resumed)
+  end)
 end
 
 ---@param session agent.Session

@@ -68,6 +68,7 @@ function M.tell(text, at)
     if vim.fn.strdisplaywidth(line) > width then
       line = vim.fn.strcharpart(line, 0, math.max(width - 1, 20)) .. "…"
     end
+    vim.cmd.redraw() -- so that two lines in a row are not a prompt to press Enter
     vim.notify(line, at or vim.log.levels.INFO, { title = "agent-lsp" })
   end)
 end

@@ -7,6 +7,8 @@ M.VERSION = 1
 --- Where `client.lua` answers with an error of its own: the process has ended, or never came up.
 M.SERVER_GONE = -32099
 
+local MOST_ERROR_BYTES, MOST_ERROR_CHARS = 800, 400
+
 M.notifications = {
   "agent/message",
   "agent/state",
@@ -85,6 +87,22 @@ function M.input_text(input)
     end
   end
   return table.concat(words, "\n")
+end
+
+--- An error of the client or the server, as callbacks get it: one line, with the hint if there is one.
+---@param err table
+---@return agent.Error
+function M.readable(err)
+  local message = tostring(err.message or "unknown error")
+  local hint = type(err.data) == "table" and err.data.hint
+  if type(hint) == "string" and not message:find(hint, 1, true) then
+    message = message .. ": " .. hint
+  end
+  message = message:gsub("%s*\n%s*", " ")
+  if #message > MOST_ERROR_BYTES then
+    message = vim.fn.strcharpart(message, 0, MOST_ERROR_CHARS) .. "…"
+  end
+  return { code = err.code or 0, message = message, data = err.data }
 end
 
 local BLOCKS = {

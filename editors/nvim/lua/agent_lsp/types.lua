@@ -69,6 +69,9 @@
 ---@field tool_call_id? string
 ---@field output? string
 ---@field images? string[] data URLs
+---@field image_url? string web or data URL
+---@field data? string base64
+---@field mime_type? string
 ---@field stop_reason? agent.StopReason
 ---@field status? string
 ---@field error_message? string

@@ -30,6 +30,13 @@ local BLOCK_TITLES = {
   user_edits = "what you changed meanwhile",
 }
 
+--- Where a message comes from, as one word; empty for the session itself.
+---@param origin? string[]
+---@return string
+function M.place(origin)
+  return origin and table.concat(origin, "/") or ""
+end
+
 --- One line of at most `most` characters.
 ---@param text string
 ---@param most? integer

@@ -4,11 +4,17 @@ local M = {}
 local MOST_LINE_BYTES = 2000
 local MOST_BLOCK_LINES = 1000
 
+---@class agent.Block the part of a segment that grows: a fence, or what is between blank lines
+---@field lines integer
+---@field bytes integer of its last line
+---@field carry string the beginning of its last line
+---@field fence? string what closes it
+
 ---@class agent.Highlight
 ---@field buf integer
 ---@field private wanted boolean whether a window has shown the buffer
 ---@field private running boolean
----@field private growing table<agent.Segment, { lines: integer, bytes: integer, fence?: string }> per open segment: its last block
+---@field private growing table<agent.Segment, agent.Block> per open segment: its last block
 ---@field private over table<agent.Segment, true> what is over the limits
 local Highlight = {}
 Highlight.__index = Highlight
@@ -57,7 +63,7 @@ function Highlight:_settle()
   end
 end
 
----@param block { lines: integer, bytes: integer, fence?: string }
+---@param block agent.Block
 ---@param line string
 local function end_line(block, line)
   local mark = line:match("^%s*(```+)") or line:match("^%s*(~~~+)")

@@ -7,6 +7,7 @@
 --- complete message that follows only says how it ended; one that was never streamed opens, fills and closes it.
 local M = {}
 
+local calls = require("agent_lsp.chat.calls")
 local compose = require("agent_lsp.chat.compose")
 local notices = require("agent_lsp.chat.notices")
 
@@ -16,12 +17,12 @@ local notices = require("agent_lsp.chat.notices")
 ---@field usage? { session: agent.TokenCounts, request: agent.TokenCounts, context_window?: integer, compaction_at?: integer }
 ---@field retry? { attempt?: integer, retry_in_ms: integer, status: string, error_message?: string } while one waits
 ---@field title? string
----@field private open table<string, agent.Segment> streaming text and thinking by kind and origin
----@field private calls table<string, agent.Segment> by origin and id
+---@field open table<string, agent.Segment> streaming text and thinking by kind and origin
+---@field calls table<string, agent.Segment> by origin and id
+---@field run_id? string of the message that is being taken
 local Model = {}
 Model.__index = Model
 
-local NO_OUTPUT = "[no output]"
 local COMPACT = { tool = true, block = true }
 
 ---@return agent.Model
@@ -29,30 +30,26 @@ function M.new()
   return setmetatable({ segments = {}, open = {}, calls = {} }, Model)
 end
 
----@param origin? string[]
----@return string
-local function place(origin)
-  return origin and table.concat(origin, "/") or ""
-end
+local place = compose.place
 
 -- Segments -------------------------------------------------------------------------------------------------------------
 
----@private
+--- Tells the watcher.
 ---@param kind "open"|"text"|"close"|"mark"
 ---@param segment agent.Segment
 ---@param text? string
-function Model:_tell(kind, segment, text)
+function Model:tell(kind, segment, text)
   if self.watcher then
     self.watcher({ kind = kind, segment = segment, text = text })
   end
 end
 
----@private
+--- Begins a segment behind all others.
 ---@param kind agent.SegmentKind
 ---@param origin? string[]
 ---@param fields? table
 ---@return agent.Segment
-function Model:_begin(kind, origin, fields)
+function Model:begin(kind, origin, fields)
   local before = self.segments[#self.segments]
   local segment = vim.tbl_extend("error", {
     id = #self.segments + 1,
@@ -61,7 +58,7 @@ function Model:_begin(kind, origin, fields)
     open = true,
     pieces = {},
     bytes = 0,
-    run_id = self._run_id,
+    run_id = self.run_id,
   }, fields or {})
   if not before then
     segment.lead = "\n"
@@ -71,40 +68,40 @@ function Model:_begin(kind, origin, fields)
     segment.lead = "\n\n"
   end
   self.segments[segment.id] = segment
-  self:_tell("open", segment)
+  self:tell("open", segment)
   return segment
 end
 
----@private
+--- Adds to the text of a segment.
 ---@param segment agent.Segment
 ---@param text string
-function Model:_grow(segment, text)
+function Model:grow(segment, text)
   if text == "" then
     return
   end
   segment.pieces[#segment.pieces + 1] = text
   segment.bytes = segment.bytes + #text
-  self:_tell("text", segment, text)
+  self:tell("text", segment, text)
 end
 
----@private
+--- Ends a segment: nothing is added to it from then on. A fence that it has left open is closed.
 ---@param segment agent.Segment
----@param status? string
-function Model:_close(segment, status)
+---@param status? string how it ended, if not well
+function Model:close(segment, status)
   if not segment.open then
     return
   end
   if segment.kind == "tool" or segment.kind == "block" then
-    self:_grow(segment, (M.text(segment):sub(-1) == "\n" and "" or "\n") .. compose.FENCE)
+    self:grow(segment, (M.text(segment):sub(-1) == "\n" and "" or "\n") .. compose.FENCE)
   else
     local fence = compose.unclosed(M.text(segment))
     if fence then
-      self:_grow(segment, "\n" .. fence)
+      self:grow(segment, "\n" .. fence)
     end
   end
   segment.open = false
   segment.status = status
-  self:_tell("close", segment)
+  self:tell("close", segment)
 end
 
 --- The text of a segment as the chat has it.
@@ -131,7 +128,7 @@ end
 -- Messages -------------------------------------------------------------------------------------------------------------
 
 ---@type table<string, fun(self: agent.Model, payload: agent.Payload, message: agent.Message)>
-local on = {}
+local on = vim.tbl_extend("error", {}, calls)
 
 ---@param kind "text"|"thinking"
 local function streamed(kind)
@@ -142,11 +139,11 @@ local function streamed(kind)
     local key = kind .. ":" .. place(message.origin)
     local segment = self.open[key]
     if payload.event_type == "start" or not segment then
-      segment = self:_begin(kind, message.origin)
+      segment = self:begin(kind, message.origin)
       self.open[key] = segment
     end
     if payload.event_type == "delta" then
-      self:_grow(segment, payload[kind] or "")
+      self:grow(segment, payload[kind] or "")
     end
   end
 end
@@ -162,11 +159,11 @@ local function complete(kind)
     local key = kind .. ":" .. place(message.origin)
     local segment = self.open[key]
     if not segment then
-      segment = self:_begin(kind, message.origin)
-      self:_grow(segment, payload[kind] or "")
+      segment = self:begin(kind, message.origin)
+      self:grow(segment, payload[kind] or "")
     end
     self.open[key] = nil
-    self:_close(segment, payload.stop_reason)
+    self:close(segment, payload.stop_reason)
   end
 end
 on.thinking = complete("thinking")
@@ -177,109 +174,22 @@ function on.text(self, payload, message)
     return complete_text(self, payload, message)
   end
   local kind, head, text = compose.user(payload)
-  local segment = self:_begin(kind, message.origin, { head = head, sender = payload.sender })
+  local segment = self:begin(kind, message.origin, { head = head, sender = payload.sender })
   if kind == "block" then
-    self:_grow(segment, compose.FENCE .. "\n" .. compose.line(head))
-    self:_grow(segment, text ~= "" and "\n" .. compose.guarded(text) or "")
+    self:grow(segment, compose.FENCE .. "\n" .. compose.line(head))
+    self:grow(segment, text ~= "" and "\n" .. compose.guarded(text) or "")
   else
-    self:_grow(segment, text)
+    self:grow(segment, text)
   end
-  self:_close(segment)
+  self:close(segment)
 end
 
 function on.image_url(self, payload, message)
-  local segment = self:_begin("user", message.origin)
-  self:_grow(segment, compose.media(payload))
-  self:_close(segment)
+  local segment = self:begin("user", message.origin)
+  self:grow(segment, compose.media(payload))
+  self:close(segment)
 end
 on.inline_data = on.image_url
-
----@param self agent.Model
----@param payload agent.Payload
----@param message agent.Message
----@return agent.Segment
-local function call_of(self, payload, message)
-  local key = place(message.origin) .. ":" .. (payload.tool_call_id or "")
-  local segment = self.calls[key]
-  if not segment then
-    local name = compose.line(payload.name or "tool", 60)
-    segment = self:_begin("tool", message.origin, {
-      head = name,
-      tool = { id = payload.tool_call_id, name = name, arguments = "", state = "writing", began = message.timestamp },
-    })
-    self.calls[key] = segment
-    self:_grow(segment, compose.FENCE .. "\n" .. name)
-  end
-  return segment
-end
-
-function on.partial_tool_call(self, payload, message)
-  local segment = call_of(self, payload, message)
-  if payload.event_type == "delta" then
-    segment.tool.written = (segment.tool.written or 0) + #(payload.arguments or "")
-    self:_tell("mark", segment)
-  end
-end
-
-function on.tool_call(self, payload, message)
-  local segment = call_of(self, payload, message)
-  local summary = compose.summary(payload.arguments or "")
-  segment.tool.arguments = payload.arguments or ""
-  segment.tool.state = payload.stop_reason and "aborted" or "running"
-  if summary ~= "" and segment.open then
-    segment.head = segment.head .. " " .. summary
-    self:_grow(segment, " " .. summary)
-  end
-  local plan = compose.plan(segment.tool.name, segment.tool.arguments)
-  if plan and segment.open then
-    segment.tool.plan = plan
-    self:_grow(segment, "\n" .. compose.guarded(plan))
-  end
-  if payload.stop_reason then
-    return self:_close(segment, payload.stop_reason)
-  end
-  self:_tell("mark", segment)
-end
-
----@param self agent.Model
----@param segment agent.Segment
----@param text string
-local function add_output(self, segment, text)
-  if text == "" or not segment.open then
-    return
-  end
-  local first = not segment.tool.has_output
-  segment.tool.has_output = true
-  self:_grow(segment, compose.guarded((first and "\n" or "") .. text))
-end
-
-function on.partial_tool_call_output(self, payload, message)
-  local segment = call_of(self, payload, message)
-  if payload.event_type == "delta" then
-    add_output(self, segment, payload.output or "")
-  end
-end
-
-function on.tool_call_output(self, payload, message)
-  local segment = call_of(self, payload, message)
-  local output = payload.output or ""
-  if not segment.tool.has_output and output ~= NO_OUTPUT then
-    add_output(self, segment, output)
-  end
-  segment.tool.ended = message.timestamp
-  if segment.tool.state ~= "denied" then
-    segment.tool.state = payload.stop_reason == "aborted" and "aborted" or payload.stop_reason and "failed" or "done"
-  end
-  self:_close(segment, payload.stop_reason)
-end
-
-function on.approval_decision(self, payload, message)
-  local segment = self.calls[place(message.origin) .. ":" .. payload.tool_call_id]
-  if segment and segment.tool then
-    segment.tool.state = payload.decision == "allow" and "running" or "denied"
-    self:_tell("mark", segment)
-  end
-end
 
 function on.request_begin(self)
   self.retry = nil
@@ -296,7 +206,7 @@ end
 ---@param run_id? string
 function Model:apply(message, run_id)
   local payload = message.payload
-  self._run_id = run_id
+  self.run_id = run_id
   local take = on[payload.type]
   if take then
     return take(self, payload, message)
@@ -316,9 +226,9 @@ end
 ---@param line string
 ---@param origin? string[]
 function Model:notice(line, origin)
-  local segment = self:_begin("notice", origin)
-  self:_grow(segment, "> " .. compose.line(line, 600))
-  self:_close(segment)
+  local segment = self:begin("notice", origin)
+  self:grow(segment, "> " .. compose.line(line, 600))
+  self:close(segment)
 end
 
 --- Closes what a dead server has left open.
@@ -332,7 +242,7 @@ function Model:settle(status)
       if segment.tool then
         segment.tool.state = "aborted"
       end
-      self:_close(segment, status)
+      self:close(segment, status)
     end
   end
   self.open, self.retry = {}, nil

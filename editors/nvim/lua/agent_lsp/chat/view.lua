@@ -6,7 +6,9 @@
 local M = {}
 
 local decor = require("agent_lsp.chat.decor")
+local follow = require("agent_lsp.chat.follow")
 local folds = require("agent_lsp.chat.folds")
+local growth = require("agent_lsp.chat.growth")
 local highlight = require("agent_lsp.chat.highlight")
 
 local api = vim.api
@@ -23,6 +25,7 @@ local BATCH_MS = 50
 ---@field private flushed_ms number when the last flush was
 ---@field private is_waiting boolean whether the timer runs
 ---@field highlight agent.Highlight
+---@field folded_in? table<integer, true> windows in which the folds have been made
 local View = {}
 View.__index = View
 
@@ -109,7 +112,7 @@ function View:poke()
       0,
       vim.schedule_wrap(function()
         self.is_waiting = false
-        self:flush()
+        self:poke() -- a notification may have flushed in the meantime
       end)
     )
   end
@@ -117,53 +120,18 @@ end
 
 -- Flushing -------------------------------------------------------------------------------------------------------------
 
----@class agent.Growth what one flush adds to one segment
----@field segment agent.Segment
----@field is_new boolean
----@field pieces string[]
-
----@private
----@return agent.Growth[] tail, agent.Growth[] inner, table<agent.Segment, agent.Change> touched
-function View:_sorted()
-  local tail, inner, by_segment, touched = {}, {}, {}, {}
-  for _, change in ipairs(self.queue) do
-    local segment = change.segment
-    if change.kind == "open" then
-      tail[#tail + 1] = { segment = segment, is_new = true, pieces = {} }
-      by_segment[segment] = tail[#tail]
-      touched[segment] = change
-    elseif change.kind == "text" then
-      local growth = by_segment[segment]
-      if not growth then
-        growth = { segment = segment, is_new = false, pieces = {} }
-        by_segment[segment] = growth
-        if segment == self.tail then
-          table.insert(tail, 1, growth)
-        else
-          inner[#inner + 1] = growth
-        end
-      end
-      growth.pieces[#growth.pieces + 1] = change.text
-    end
-    if change.kind == "close" or (change.kind == "mark" and not touched[segment]) then
-      touched[segment] = change
-    end
-  end
-  self.queue = {}
-  return tail, inner, touched
-end
-
 --- Writes what is queued.
 function View:flush()
   self.flushed_ms = now_ms()
   if #self.queue == 0 or not api.nvim_buf_is_loaded(self.buf) then
     return
   end
-  local following = self:_following()
-  local tail, inner, touched = self:_sorted()
+  local following = follow.windows(self.buf)
+  local tail, inner, touched = growth.sorted(self.queue, self.tail)
+  self.queue = {}
   self:_write(function()
-    for _, growth in ipairs(inner) do
-      self:_grow_inside(growth)
+    for _, one in ipairs(inner) do
+      self:_grow_inside(one)
     end
     if #tail > 0 then
       self:_grow_tail(tail)
@@ -174,7 +142,7 @@ function View:flush()
   for segment, change in pairs(touched) do
     self:_dress(segment, change)
   end
-  self:_follow(following)
+  follow.move(self.buf, following)
   for segment in pairs(touched) do
     self:_ended(segment)
   end
@@ -216,11 +184,11 @@ function View:_write(change)
 end
 
 ---@private
----@param growth agent.Growth
-function View:_grow_inside(growth)
-  local _, _, end_row, end_col = self:place(growth.segment)
+---@param one agent.Growth
+function View:_grow_inside(one)
+  local _, _, end_row, end_col = self:place(one.segment)
   if end_row then
-    local lines = vim.split(table.concat(growth.pieces), "\n", { plain = true })
+    local lines = vim.split(table.concat(one.pieces), "\n", { plain = true })
     api.nvim_buf_set_text(self.buf, end_row, end_col, end_row, end_col, lines)
     self.writes = self.writes + 1
   end
@@ -233,36 +201,26 @@ function View:_grow_tail(tail)
   local buf = self.buf
   local row = api.nvim_buf_line_count(buf) - 1
   local col = #api.nvim_buf_get_lines(buf, row, row + 1, false)[1]
-  local at_row, at_col = row, col
-  local written, places = {}, {}
-  local function advance(text)
-    written[#written + 1] = text
-    local from, newlines = 1, 0
-    for position in text:gmatch("()\n") do
-      newlines, from = newlines + 1, position + 1
-    end
-    row = row + newlines
-    col = newlines > 0 and #text - from + 1 or col + #text
-  end
-  if self.tail and tail[1].segment ~= self.tail then
+  local at = growth.cursor(row, col)
+  local places = {}
+  if self.tail and tail[1].segment ~= self.tail then -- what follows must not push its end along
     local start_row, start_col = self:place(self.tail)
     places[1] = { self.tail, start_row, start_col, row, col }
   end
-  for _, growth in ipairs(tail) do
+  for _, one in ipairs(tail) do
     local start_row, start_col
-    if growth.is_new then
-      advance(growth.segment.lead)
-      start_row, start_col = row, col
+    if one.is_new then
+      start_row, start_col = at:advance(one.segment.lead)
     else
-      start_row, start_col = self:place(growth.segment)
+      start_row, start_col = self:place(one.segment)
     end
-    advance(table.concat(growth.pieces))
-    places[#places + 1] = { growth.segment, start_row, start_col, row, col }
+    local end_row, end_col = at:advance(table.concat(one.pieces))
+    places[#places + 1] = { one.segment, start_row, start_col, end_row, end_col }
   end
-  api.nvim_buf_set_text(buf, at_row, at_col, at_row, at_col, vim.split(table.concat(written), "\n", { plain = true }))
+  api.nvim_buf_set_text(buf, row, col, row, col, vim.split(at:text(), "\n", { plain = true }))
   self.writes = self.writes + 1
   for _, place in ipairs(places) do
-    self:_mark(unpack(place))
+    self:_mark(place[1], place[2], place[3], place[4], place[5])
   end
   self.tail = tail[#tail].segment
 end
@@ -327,33 +285,6 @@ function View:at(row)
     end
   end
   return found
-end
-
--- Following ------------------------------------------------------------------------------------------------------------
-
---- The windows whose cursor is on the last line.
----@private
----@return integer[]
-function View:_following()
-  local last = api.nvim_buf_line_count(self.buf)
-  return vim.tbl_filter(function(win)
-    return api.nvim_win_get_cursor(win)[1] == last
-  end, vim.fn.win_findbuf(self.buf))
-end
-
----@private
----@param windows integer[]
-function View:_follow(windows)
-  local last = api.nvim_buf_line_count(self.buf)
-  local is_selecting = not vim.tbl_contains({ "n", "i", "c", "t" }, api.nvim_get_mode().mode:sub(1, 1))
-  for _, win in ipairs(windows) do
-    if api.nvim_win_is_valid(win) and not (is_selecting and win == api.nvim_get_current_win()) then
-      api.nvim_win_set_cursor(
-        win,
-        { last, math.max(0, api.nvim_buf_get_offset(self.buf, last) - api.nvim_buf_get_offset(self.buf, last - 1) - 2) }
-      )
-    end
-  end
 end
 
 return M

@@ -7,6 +7,7 @@ local log = require("agent_lsp.log")
 ---@class agent.Draft
 ---@field text string
 ---@field history string[] oldest first
+---@field parked? string what was being written when the history was entered
 
 ---@param session_id string
 ---@return string

@@ -4,7 +4,6 @@ local M = {}
 local bar = require("agent_lsp.chat.bar")
 local chat = require("agent_lsp.chat")
 local drafts = require("agent_lsp.prompt.draft")
-local keys = require("agent_lsp.chat.keys")
 local log = require("agent_lsp.log")
 local mentions = require("agent_lsp.prompt.mentions")
 local sessions = require("agent_lsp.session")
@@ -193,90 +192,6 @@ end
 
 ---@param buf integer
 ---@param id string
-local function set_keys(buf, id)
-  local send = {
-    lhs = "<CR>",
-    modes = { "n", "i" },
-    desc = "send; to the running task if there is one",
-    run = function()
-      if vim.fn.pumvisible() == 1 and vim.fn.complete_info({ "selected" }).selected >= 0 then
-        api.nvim_feedkeys(api.nvim_replace_termcodes("<C-y>", true, false, true), "in", false)
-        return
-      end
-      submit(id)
-    end,
-  }
-  local function newline()
-    api.nvim_feedkeys(api.nvim_replace_termcodes("<CR>", true, false, true), "in", false)
-  end
-  local all
-  all = {
-    send,
-    { lhs = "<S-CR>", modes = { "i" }, desc = "a new line", run = newline },
-    { lhs = "<C-j>", modes = { "i" }, desc = "a new line", run = newline },
-    {
-      lhs = "<C-p>",
-      modes = { "n", "i" },
-      desc = "the prompt before",
-      run = function()
-        if vim.fn.pumvisible() == 1 then
-          return api.nvim_feedkeys(api.nvim_replace_termcodes("<C-p>", true, false, true), "in", false)
-        end
-        walk(id, -1)
-      end,
-    },
-    {
-      lhs = "<C-n>",
-      modes = { "n", "i" },
-      desc = "the prompt after",
-      run = function()
-        if vim.fn.pumvisible() == 1 then
-          return api.nvim_feedkeys(api.nvim_replace_termcodes("<C-n>", true, false, true), "in", false)
-        end
-        walk(id, 1)
-      end,
-    },
-    {
-      lhs = "<C-u>",
-      modes = { "n", "i" },
-      desc = "in an empty prompt: take back the word that was not delivered yet",
-      run = function()
-        take_back(id)
-      end,
-    },
-    {
-      lhs = "<C-c>",
-      modes = { "n" },
-      desc = "stop what runs",
-      run = function()
-        require("agent_lsp.commands").commands.AgentAbort({ args = "" })
-      end,
-    },
-    {
-      lhs = "q",
-      modes = { "n" },
-      desc = "close the chat's windows; the draft stays",
-      run = function()
-        local session = sessions.get(id)
-        if session then
-          M.close(session)
-        end
-      end,
-    },
-    {
-      lhs = "g?",
-      modes = { "n" },
-      desc = "these keys",
-      run = function()
-        keys.help(all)
-      end,
-    },
-  }
-  keys.apply(buf, all)
-end
-
----@param buf integer
----@param id string
 local function prepare(buf, id)
   for name, value in pairs({ buftype = "nofile", bufhidden = "hide", buflisted = false, swapfile = false }) do
     api.nvim_set_option_value(name, value, { buf = buf })
@@ -286,7 +201,23 @@ local function prepare(buf, id)
   put(buf, drafts.of(id).text)
   if vim.bo[buf].filetype ~= "agent_prompt" then
     vim.bo[buf].filetype = "agent_prompt"
-    set_keys(buf, id)
+    require("agent_lsp.prompt.keys").set(buf, {
+      send = function()
+        submit(id)
+      end,
+      walk = function(step)
+        walk(id, step)
+      end,
+      take_back = function()
+        take_back(id)
+      end,
+      close = function()
+        local session = sessions.get(id)
+        if session then
+          M.close(session)
+        end
+      end,
+    })
     api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
       buffer = buf,
       callback = function()
