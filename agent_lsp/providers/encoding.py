@@ -119,6 +119,15 @@ def split_data_url(url: str) -> tuple[str, str] | None:
     return (match[1] or "application/octet-stream", url[match.end() :]) if match else None
 
 
+def listed(items: Iterable[bytes | bytearray]) -> list[bytes | bytearray]:
+    """The items that are not empty, with commas between them: pieces of a body, of which only the whole is copied."""
+    pieces: list[bytes | bytearray] = []
+    for item in items:
+        if item:
+            pieces += (b",", item)
+    return pieces[1:]
+
+
 def encode(value: Any) -> bytes:
     """Compact JSON."""
     return to_json(value)

@@ -21,6 +21,7 @@ from agent_lsp.providers.http1 import Answer, ToTheEnd, framing_of, head_of, rea
 _KEPT, _KEPT_S = 16, 60.0
 _HELD_BYTES = 512 * 1024
 """So much waits for whoever reads slowly, then the server has to."""
+_LARGE_BODY_BYTES = 64 * 1024
 _LONGEST_HEAD_BYTES = 128 * 1024
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 
@@ -42,7 +43,7 @@ class PlainTransport(httpx.AsyncBaseTransport):
         origin = request.url.host, request.url.port or 80
         connection = self._kept(origin) or await self._connect(origin, within_s.get("connect"))
         try:
-            connection.send(head + body)
+            connection.send(head, body)
             answer = await _answer(connection, within_s.get("read"))
             stream = _Body(self, origin, connection, answer, within_s.get("read"))
         except BaseException:
@@ -142,9 +143,13 @@ class _Connection(asyncio.Protocol):
         self._open_ones.discard(self)
         self._wake()
 
-    def send(self, data: bytes) -> None:
-        """Sends, now or later."""
-        self._transport.write(data)
+    def send(self, head: bytes, body: bytes) -> None:
+        """Sends both, now or later: in one write, unless it costs more to join them."""
+        if len(body) < _LARGE_BODY_BYTES:
+            self._transport.write(head + body)
+        else:
+            self._transport.write(head)
+            self._transport.write(body)
 
     async def read(self, within_s: float | None) -> bytes:
         """All that has come, once something has; empty at the end. Raises ReadTimeout and ReadError."""

@@ -37,6 +37,8 @@ class _Known:
     text: str | None
     stamp: object = None
     earlier: list[tuple[str | None, str | None]] = field(default_factory=list[tuple[str | None, str | None]])
+    counted: int = 0
+    """So many of its characters are in `UserEdits._characters`."""
 
 
 class UserEdits:
@@ -45,6 +47,7 @@ class UserEdits:
     def __init__(self, editor: Editor, edits: Edits, display: Callable[[Path], str]) -> None:
         self._editor, self._edits, self._display = editor, edits, display
         self._known: dict[str, _Known] = {}
+        self._characters = 0
 
     def shown(self, path: Path, text: str) -> None:
         """The model is going to see the text."""
@@ -61,6 +64,7 @@ class UserEdits:
     def forget(self) -> None:
         """The context has ended: the model knows of no file any more."""
         self._known.clear()
+        self._characters = 0
 
     def take_reports(self) -> Sequence[str]:
         """One `[user_edits]` block, if anything has changed."""
@@ -78,9 +82,18 @@ class UserEdits:
         self.forget()
 
     def _changed(self, known: _Known) -> Iterator[str]:
-        """What is to be told of a file; from now on the model knows it as it is."""
+        """What is to be told of a file; from now on the model knows it as it is.
+
+        A link that was put in its place is not followed: where it leads nobody has allowed anybody to look.
+        """
         stamp = self._editor.stamp(known.path)
         if stamp == known.stamp and stamp is not None and not known.earlier:
+            return
+        if self._known.get(_key(known.path)) is not known:
+            self._known = {key: one for key, one in self._known.items() if one is not known}
+            self._characters -= known.counted
+            known.counted = 0
+            yield f"{self._display(known.path)} (it is another file now, which you have not read)"
             return
         found = self._editor.peek(known.path)
         text = found.text if isinstance(found, Snapshot) else None
@@ -89,6 +102,7 @@ class UserEdits:
         known = self._known[_key(known.path)]
         steps = [*known.earlier, (known.text, text)]
         known.text, known.stamp, known.earlier = text, stamp, []
+        self._count(known)
         if all(before == after for before, after in steps):
             return
         undone = " (an edit of yours was undone)" if self._edits.newly_undone(known.path, text) else ""
@@ -99,14 +113,20 @@ class UserEdits:
                 yield _bounded(unified_diff(name, before, after))
 
     def _put(self, path: Path, known: _Known) -> None:
+        """Makes it the one that was seen last; those that were not seen for longest have to go when it is too much."""
         key = _key(path)
-        self._known.pop(key, None)
+        if before := self._known.pop(key, None):
+            self._characters -= before.counted
+            before.counted = 0
         self._known[key] = known
-        room = _MOST_CHARACTERS
-        for count, (one, its) in enumerate(reversed(tuple(self._known.items())), 1):
-            room -= len(its.text or "") + sum(len(text or "") for pair in its.earlier for text in pair)
-            if one != key and (count > _MOST_FILES or room < 0):
-                del self._known[one]
+        self._count(known)
+        while len(self._known) > _MOST_FILES or (self._characters > _MOST_CHARACTERS and len(self._known) > 1):
+            self._characters -= self._known.pop(next(iter(self._known))).counted
+
+    def _count(self, known: _Known) -> None:
+        held = len(known.text or "") + sum(len(text or "") for pair in known.earlier for text in pair)
+        self._characters += held - known.counted
+        known.counted = held
 
 
 def _key(path: Path) -> str:

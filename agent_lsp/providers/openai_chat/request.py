@@ -9,7 +9,7 @@ from typing import Any
 from agent_lsp.engine.ports import Request
 from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ToolSpec
-from agent_lsp.providers.encoding import NOT_SHOWN, Joined, Latest, encode, fitting_id, own_fidelity, runs
+from agent_lsp.providers.encoding import NOT_SHOWN, Joined, Latest, encode, fitting_id, listed, own_fidelity, runs
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.openai_chat.dialect import Dialect
 from agent_lsp.providers.openai_chat.stream import ADAPTER
@@ -32,14 +32,10 @@ class ChatEncoder:
 
     def body(self, request: Request, refused: frozenset[str]) -> bytes:
         """The body, less what the server is known to refuse. A longer context extends a shorter one's bytes."""
-        messages = b",".join(filter(None, self._messages(request)))
-        fields = [
-            b'"model":' + encode(self._endpoint.model),
-            b'"messages":[' + messages + b"]",
-            *([b'"tools":' + self._tools(request.tools)] if request.tools else []),
-            encode(self._settings(request, refused))[1:-1],
-        ]
-        return b"{" + b",".join(fields) + b"}"
+        head = (b'{"model":', encode(self._endpoint.model), b',"messages":[')
+        tools = (b',"tools":', self._tools(request.tools)) if request.tools else ()
+        settings = (b",", encode(self._settings(request, refused))[1:])
+        return b"".join((*head, *listed(self._messages(request)), b"]", *tools, *settings))
 
     def _messages(self, request: Request) -> Iterator[bytes | bytearray]:
         """Everything in order. Marks for the cache go where this request and the one before it end."""

@@ -9,7 +9,7 @@ from typing import Any
 from agent_lsp.engine.ports import Request
 from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ToolSpec
-from agent_lsp.providers.encoding import NOT_SHOWN, Joined, Latest, encode, fitting_id, own_fidelity, runs
+from agent_lsp.providers.encoding import NOT_SHOWN, Joined, Latest, encode, fitting_id, listed, own_fidelity, runs
 from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.openai_responses.stream import ADAPTER
 from agent_lsp.providers.shape import as_dict
@@ -37,14 +37,11 @@ class ResponsesEncoder:
         else:
             everything = (*(commit.messages for commit in request.history), request.input)
             items = [self._encoded(messages, with_thoughts=False) for messages in everything]
-        fields = [
-            b'"model":' + encode(self._endpoint.model),
-            *([b'"instructions":' + encode(request.system)] if request.system else []),
-            *([b'"tools":' + self._tools(request.tools)] if request.tools else []),
-            b'"input":[' + b",".join(filter(None, items)) + b"]",
-            encode(self._settings(request, refused))[1:-1],
-        ]
-        return b"{" + b",".join(fields) + b"}"
+        head = (b'{"model":', encode(self._endpoint.model))
+        instructions = (b',"instructions":', encode(request.system)) if request.system else ()
+        tools = (b',"tools":', self._tools(request.tools)) if request.tools else ()
+        settings = (b",", encode(self._settings(request, refused))[1:])
+        return b"".join((*head, *instructions, *tools, b',"input":[', *listed(items), b"]", *settings))
 
     def wording(self, request: Request, refused: frozenset[str]) -> Wording:
         """How this request asks for reasoning, the summary aside."""
