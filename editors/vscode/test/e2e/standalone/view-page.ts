@@ -8,11 +8,11 @@ import type { Page } from "@playwright/test";
 import { policy } from "../../../src/shared/page";
 import type { OmniMessage } from "../../../src/shared/protocol";
 
-const ROOT = join(import.meta.dirname, "../../..");
+const ROOT = join(__dirname, "../../..");
 const NONCE = "standalone";
 const BODY = `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Agent</title><link rel="icon" href="data:,">
 <link rel="stylesheet" href="/dist/view.css"></head><body class="vscode-dark"><main id="app"><div id="boot">Starting…</div></main>
-<script nonce="${NONCE}" src="/test/e2e/standalone/fake_host.js"></script><script nonce="${NONCE}" src="/dist/view.js"></script></body></html>`;
+<script nonce="${NONCE}" src="/test/e2e/standalone/fake-host.mjs"></script><script nonce="${NONCE}" src="/dist/view.js"></script></body></html>`;
 
 /** Serves the built view under the policy that it has in the editor. */
 export async function serveView(): Promise<{ readonly url: string; close(): Promise<void> }> {
@@ -80,23 +80,23 @@ export async function show(page: Page, url: string, messages: readonly OmniMessa
   );
 }
 
-/** Counts long tasks, and what would wake a page at rest: frames, timers, messages. */
+/** Counts what would wake a page at rest: frames, timers, messages. */
 export async function watch(page: Page): Promise<void> {
   await page.addInitScript(() => {
-    const seen = { longest: 0, frames: 0, timers: 0, messages: 0 };
+    const seen = { frames: 0, timers: 0, messages: 0 };
     Object.assign(window, { seen });
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) seen.longest = Math.max(seen.longest, entry.duration);
-    }).observe({ type: "longtask", buffered: false });
-    const { requestAnimationFrame: frame, setTimeout: timer } = window;
+    const frame = window.requestAnimationFrame.bind(window);
     window.requestAnimationFrame = (callback) => {
       seen.frames++;
-      return frame.call(window, callback);
+      return frame(callback);
     };
-    window.setTimeout = ((handler: TimerHandler, ms?: number) => {
-      seen.timers++;
-      return timer.call(window, handler, ms);
-    }) as typeof window.setTimeout;
+    const timer = window.setTimeout.bind(window) as (...given: unknown[]) => number;
+    Object.assign(window, {
+      setTimeout: (...given: unknown[]) => {
+        seen.timers++;
+        return timer(...given);
+      },
+    });
     window.addEventListener("message", () => seen.messages++);
   });
 }

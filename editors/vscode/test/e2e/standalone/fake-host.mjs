@@ -1,3 +1,4 @@
+/* global window, sessionStorage, Event */
 // A host for the view without an editor: it answers from scripted sessions. Driven from tests through `window.fake`.
 (() => {
   const usage = { cache_read: 0, cache_write: 0, output: 0, total: 0 };
