@@ -174,7 +174,8 @@ class App:
         """Plugs it all together."""
         toolset, paths, client, grants = outfit.equipment.toolset, outfit.equipment.paths, outfit.client, outfit.grants
         files = outfit.equipment.files
-        approver = SessionApprover(Guard(grants, paths, self._workshop.command_policy), toolset, client.person)
+        guard = Guard(grants, paths, self._workshop.command_policy)
+        approver = SessionApprover(guard, toolset, client.person, outfit.equipment.admission.allow)
         scratchpad = outfit.equipment.scratchpad
         pictures, goal_file = ScratchpadPictures(scratchpad), ScratchpadGoalFile(scratchpad)
         budget = client.budget.child(model.name) if client.budget else self._accounts.budget(model.name)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent_lsp.config import places
 from agent_lsp.config.sections import McpServer
 from agent_lsp.config.settings import Settings
+from agent_lsp.policy.admission import Admission
 from agent_lsp.policy.late_commands import LateCommandPolicy
 from agent_lsp.policy.paths import PathRules
 from agent_lsp.sessions.files import SessionFiles
@@ -24,6 +25,7 @@ from agent_lsp.tools.errands import NoSubagents
 from agent_lsp.tools.late import ToolContext, late_tools
 from agent_lsp.tools.processes import Processes
 from agent_lsp.tools.sandbox import Sandbox
+from agent_lsp.tools.tool import CURRENT_CALL
 from agent_lsp.tools.toolset import ToolLimits, Toolset
 from agent_lsp.tools.workspace import Workspace
 from agent_lsp.trace.paths import DataDir
@@ -58,6 +60,7 @@ class Equipment:
     instructions: Instructions
     scratchpad: Path
     files: SessionFiles
+    admission: Admission
 
 
 @frozen
@@ -105,7 +108,9 @@ class Workshop:
         paths = self._paths(session_id, root)
         workspace = Workspace(root, self._data.scratchpad(session_id))
         commands = self._processes.session(self._sandbox(paths, workspace))
-        disk, buffers = DiskEditor(workspace.scratchpad), client.buffers if client else None
+        admission = Admission(paths)
+        disk = DiskEditor(workspace.scratchpad, lambda real, writes: admission.admits(_call_id(), real, writes=writes))
+        buffers = client.buffers if client else None
         servers = {**self._mcp, **client.servers} if client else self._mcp
         files = SessionFiles(buffers.over(disk) if buffers else disk, workspace.display)
         instructions = Instructions(Sources(paths, self._user_folder, crew.task), lambda: toolset.offered())
@@ -134,7 +139,7 @@ class Workshop:
         toolset.watch(instructions.touched)
         if servers:
             toolset.add_late(self._servers(servers, root))
-        return Equipment(toolset, paths, instructions, workspace.scratchpad, files)
+        return Equipment(toolset, paths, instructions, workspace.scratchpad, files, admission)
 
     def warm_up(self) -> None:
         """Imports what a first request needs of the tools, and what servers of tools need, if there are any."""
@@ -187,6 +192,11 @@ class Workshop:
     async def close(self) -> None:
         """Ends all commands of all sessions."""
         await self._processes.close()
+
+
+def _call_id() -> str | None:
+    call = CURRENT_CALL.get()
+    return call.tool_call_id if call else None
 
 
 def late_describer(find: Callable[[], LLM]) -> Describe:

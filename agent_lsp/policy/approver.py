@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Literal, Protocol
 
 from agent_lsp.engine.ports import Asking, Decision, Permission
@@ -11,6 +12,7 @@ from agent_lsp.errors import AgentError
 from agent_lsp.messages.content import ToolCall
 from agent_lsp.policy.access import Access, Preview, Proposals
 from agent_lsp.policy.guard import Guard, Verdict
+from agent_lsp.policy.paths import Place
 from agent_lsp.policy.rules import Offer, Scope
 from agent_lsp.slotted import frozen
 
@@ -66,13 +68,18 @@ class Person(Protocol):
         ...
 
 
+Allowed = Callable[[str, tuple[Place, ...]], None]
+"""Hears the id of a call that may run, and where its paths led when that was decided."""
+
+
 class SessionApprover:
     """The `Approver` of one session. A child session has its own, with the same grants and its parent's person."""
 
-    def __init__(self, guard: Guard, proposals: Proposals, person: Person) -> None:
-        self._guard = guard
-        self._proposals = proposals
-        self._person = person
+    def __init__(
+        self, guard: Guard, proposals: Proposals, person: Person, allowed: Allowed = lambda call_id, places: None
+    ) -> None:
+        """`allowed` is told of each call that may run, before it does."""
+        self._guard, self._proposals, self._person, self._allowed = guard, proposals, person, allowed
 
     async def approve(self, call: ToolCall, asking: Asking) -> Decision:
         """Decides by what holds now, and asks again if what was asked about is no longer what would be done."""
@@ -80,6 +87,8 @@ class SessionApprover:
         while True:
             verdict = self._guard.decide(call, access)
             if verdict.action != "ask":
+                if verdict.action == "allow":
+                    self._allowed(call.tool_call_id, verdict.places)
                 return _decision(verdict)
             question = await self._question(call, verdict)
             if self._guard.decide(call, access) != verdict:
@@ -94,6 +103,7 @@ class SessionApprover:
             now = self._guard.decide(call, access)
             if now.action == "forbidden" or now.places != verdict.places:
                 continue  # a link was moved while the person thought
+            self._allowed(call.tool_call_id, now.places)
             return Decision("allow", "user", rule=self._remember(verdict, answer.remember))
 
     async def _question(self, call: ToolCall, verdict: Verdict) -> Question:

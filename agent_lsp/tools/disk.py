@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import secrets
 import stat
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from agent_lsp.slotted import frozen
 from agent_lsp.tools.editor import Applied, Change, Outcome, Refused, Snapshot, Stale, Unreadable, new_text
 from agent_lsp.tools.text_file import UTF8, Codec, decode
+from agent_lsp.tools.without_links import folder_of, opened
 
 LARGEST_BYTES = 32 * 2**20
 _INLINE_BYTES = 256 * 1024  # up to here reading costs less than a thread
@@ -37,11 +40,17 @@ class _Write:
     after: bytes | None
 
 
+Admits = Callable[[Path, bool], bool]
+"""Whether a file (absolute, links resolved) may be opened, and written if that is asked; looked at just before."""
+
+_MOVED = "It leads elsewhere than when this was allowed."
+
+
 class DiskEditor:
     """Files where no editor is. `backups` is where a file is copied to before it is changed in place."""
 
-    def __init__(self, backups: Path) -> None:
-        self._backups = backups
+    def __init__(self, backups: Path, admits: Admits = lambda real, writes: True) -> None:
+        self._backups, self._admits = backups, admits
 
     async def read(self, path: Path, *, shown: bool = False) -> Snapshot | Unreadable | None:
         """The file's text; a small file is read at once, a larger one in a thread."""
@@ -49,12 +58,13 @@ class DiskEditor:
         if not isinstance(found, os.stat_result):
             return found
         if found.st_size <= _INLINE_BYTES:
-            return _read(path)
-        return await asyncio.to_thread(_read, path)
+            return self._read(path)
+        return await asyncio.to_thread(self._read, path)
 
     def peek(self, path: Path) -> Snapshot | Unreadable | None:
         """The file's text, read at once."""
-        return peek(path)
+        found = _look(path)
+        return self._read(path) if isinstance(found, os.stat_result) else found
 
     def stamp(self, path: Path) -> object:
         """Where the file really is, its size and when it was changed; None if there is none."""
@@ -75,6 +85,10 @@ class DiskEditor:
         """Nothing: what is on the disk is saved."""
         return {}
 
+    def _read(self, path: Path) -> Snapshot | Unreadable | None:
+        real = Path(os.path.realpath(path))
+        return _read(path, real) if self._admits(real, False) else Unreadable(path, "error", _MOVED)
+
     def _replace(self, changes: Sequence[Change]) -> Outcome:
         with _CHANGES:
             return self._make(changes)
@@ -85,6 +99,8 @@ class DiskEditor:
             prepared = _prepare(change)
             if not isinstance(prepared, _Write):
                 return prepared
+            if not self._admits(prepared.target, True):
+                return Refused(change.path, _MOVED)
             writes.append(prepared)
         done: list[_Write] = []
         made: list[Path] = []
@@ -99,27 +115,29 @@ class DiskEditor:
         return Applied()
 
     def _put(self, target: Path, data: bytes | None, mode_of: Path | None = None) -> None:
-        if data is None:
-            target.unlink()
-            return
-        try:
-            there = target.stat()
-        except FileNotFoundError:
-            mode = stat.S_IMODE(mode_of.stat().st_mode) if mode_of else None
-            _write_new(target, data, mode)
-            return
-        if there.st_nlink > 1 or there.st_uid != os.geteuid() or not os.access(target.parent, os.W_OK):
-            self._back_up(target)
-            _write_in_place(target, data)
-        else:
-            _write_new(target, data, stat.S_IMODE(there.st_mode))
+        with folder_of(target) as folder:
+            if data is None:
+                os.unlink(target.name, dir_fd=folder)
+                return
+            try:
+                there = os.stat(target.name, dir_fd=folder, follow_symlinks=False)
+            except FileNotFoundError:
+                mode = stat.S_IMODE(mode_of.stat().st_mode) if mode_of else None
+                _write_new(folder, target.name, data, mode)
+                return
+            is_shared = there.st_nlink > 1 or there.st_uid != os.geteuid()
+            if is_shared or not os.access(".", os.W_OK, dir_fd=folder):
+                self._back_up(target)
+                _write_in_place(target, data)
+            else:
+                _write_new(folder, target.name, data, stat.S_IMODE(there.st_mode))
 
     def _back_up(self, target: Path) -> None:
         self._backups.mkdir(mode=0o700, parents=True, exist_ok=True)
         copy = self._backups / f"before-{secrets.token_hex(4)}-{target.name[:100]}"
         descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(target.read_bytes())
+            file.write(_bytes(target))
 
     def _take_back(self, done: list[_Write], made: list[Path]) -> None:
         for write in reversed(done):
@@ -135,15 +153,15 @@ class DiskEditor:
 
 
 def peek(path: Path) -> Snapshot | Unreadable | None:
-    """The text of a file (`Editor.peek`)."""
+    """The text of a file (`Editor.peek`), wherever it leads."""
     found = _look(path)
-    return _read(path) if isinstance(found, os.stat_result) else found
+    return _read(path, Path(os.path.realpath(path))) if isinstance(found, os.stat_result) else found
 
 
 def stamp(path: Path) -> object:
     """What is the same as long as a file is (`Editor.stamp`)."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - asked of each known file before each request, and half as dear
     except (OSError, ValueError):
         return None
     return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
@@ -166,10 +184,17 @@ def _look(path: Path) -> os.stat_result | Unreadable | None:
     return found
 
 
-def _read(path: Path) -> Snapshot | Unreadable | None:
+def _bytes(real: Path) -> bytes:
+    """What is in the file, all that is read of one. Raises OSError; no file is none too."""
+    with os.fdopen(opened(real, os.O_RDONLY), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no file")
+        return file.read(LARGEST_BYTES)
+
+
+def _read(path: Path, real: Path) -> Snapshot | Unreadable | None:
     try:
-        with path.open("rb") as file:
-            raw = file.read(LARGEST_BYTES)
+        raw = _bytes(real)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -190,7 +215,7 @@ def _prepare(change: Change) -> _Write | Stale | Refused:
     codec = like.codec if isinstance(like, _OnDisk) else UTF8
     try:
         target = Path(os.path.realpath(change.path))
-        now = target.read_bytes()
+        now = _bytes(target)
     except FileNotFoundError:
         target, now = Path(os.path.realpath(change.path)), None
     except (OSError, ValueError) as error:
@@ -216,9 +241,9 @@ def _make_folders(folder: Path) -> list[Path]:
     return missing[::-1]
 
 
-def _write_new(target: Path, data: bytes, mode: int | None) -> None:
-    beside = target.parent / f".agent-lsp-{secrets.token_hex(6)}.tmp"
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+def _write_new(folder: int, name: str, data: bytes, mode: int | None) -> None:
+    beside = f".agent-lsp-{secrets.token_hex(6)}.tmp"
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if mode is not None:
@@ -226,14 +251,15 @@ def _write_new(target: Path, data: bytes, mode: int | None) -> None:
             file.write(data)
             file.flush()
             os.fsync(descriptor)
-        beside.replace(target)
+        os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(beside, dir_fd=folder)
         raise
 
 
 def _write_in_place(target: Path, data: bytes) -> None:
-    with target.open("r+b") as file:
+    with os.fdopen(opened(target, os.O_RDWR), "r+b") as file:
         file.write(data)
         file.truncate()
         file.flush()

@@ -4,7 +4,7 @@ import os
 import stat
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_lsp.sessions.goal_file import ScratchpadGoalFile
@@ -96,6 +96,7 @@ def test_a_file_that_cannot_be_written_is_a_missing_one(tmp_path, caplog):
     assert file.status() is None and "could not be written" in caplog.text
 
 
+@settings(deadline=None)
 @given(st.text() | st.text(st.sampled_from("status: completeblocked\n \t|'\"#{}[]\u2028\ud800")))
 def test_no_objective_can_be_taken_for_a_status(tmp_path_factory, objective):
     file = ScratchpadGoalFile(tmp_path_factory.mktemp("pad"))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -84,12 +83,14 @@ async def test_a_failure_takes_back_what_was_written_before_it(disk, tmp_path, m
         Change(tmp_path / "z", await disk.read(tmp_path / "z"), None),
     ]
 
-    unlink = Path.unlink
+    unlink = os.unlink
 
-    def refuse(self):
-        raise OSError(5, "Input/output error")
+    def refuse(name, **more):
+        if name == "z":
+            raise OSError(5, "Input/output error")
+        unlink(name, **more)
 
-    monkeypatch.setattr(Path, "unlink", lambda self, **more: refuse(self) if self.name == "z" else unlink(self, **more))
+    monkeypatch.setattr(os, "unlink", refuse)
     outcome = await disk.replace(changes, "x")
     assert outcome == Refused(tmp_path / "z", "Input/output error")
     assert (tmp_path / "a").read_text() == "old" and not (tmp_path / "new").exists()

@@ -246,6 +246,8 @@ class Refusing:
     def _around(self, real, decides):
         def wrapped(*args, **more):
             path = args[0] if args else "."
+            if isinstance(at := more.get("dir_fd", more.get("src_dir_fd")), int):
+                path = str(Path(f"/proc/self/fd/{at}").readlink() / path)
             is_below = isinstance(path, str | os.PathLike) and os.fspath(path).startswith(self.folder)
             if is_below and decides(*args, **more):
                 raise OSError(self.number, os.strerror(self.number), os.fspath(path))
