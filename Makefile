@@ -36,7 +36,7 @@ help:
 	@echo 'make soak     64 sessions at once for 10 minutes                     (SOAK_SESSIONS=, SOAK_MINUTES=)'
 	@echo 'make lint     style, types, layers, and what has grown too big'
 	@echo 'make docs     the documentation as a site, in build/site'
-	@echo 'make package  wheel and sdist in dist, built twice, installed and tried out'
+	@echo 'make package  wheel and sdist in dist, tried out, and the start pages walked through; logs in build/walks'
 	@echo 'make bench    a session of 2,000 turns; start, first delta, 20,000 deltas, 100 turns, against hand-written floors (PHASES= for all)'
 	@echo 'make clean    remove .venv, caches and measurements'
 
@@ -115,7 +115,7 @@ docs: $(INSTALLED)
 	@echo 'build/site/index.html'
 
 package: $(INSTALLED)
-	PACKAGE=1 $(BIN)/python -m pytest tests/packaging -v $(PYTEST_ARGS)
+	PACKAGE=1 $(BIN)/python -m pytest tests/packaging tests/docs/test_docs_walks.py -v $(PYTEST_ARGS)
 
 bench: $(INSTALLED)
 	$(BIN)/python tests/bench/long_session.py

@@ -75,6 +75,5 @@ class Home:
 
 def neovim():
     """Neovim, as installed or as the plugin's own tests have it; None where there is none."""
-    found = shutil.which("nvim")
-    kept = [ROOT / ".venv/nvim/bin/nvim", ROOT / ".venv/bin/nvim", *sorted((ROOT / ".venv").glob("*/bin/nvim"))]
-    return found or next((str(path) for path in kept if os.access(path, os.X_OK)), None)
+    kept = ROOT / ".venv" / "nvim"
+    return shutil.which("nvim") or (str(kept) if os.access(kept, os.X_OK) and kept.is_file() else None)
