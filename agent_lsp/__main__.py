@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from agent_lsp import __version__
+
 if TYPE_CHECKING:
     from agent_lsp.server.connection import Build
     from agent_lsp.server.flags import Flags
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 def main(arguments: list[str] | None = None, load: Callable[[], Build] | None = None) -> int:
     """Runs until the work is done and returns the exit status. `load` imports the application."""
     words = sys.argv[1:] if arguments is None else arguments
+    if words == ["--version"]:  # asked by scripts and plugins, before each start
+        sys.stdout.write(f"agent-lsp {__version__}\n")
+        return 0
     if words[:1] == ["acp"]:
         try:
             return _acp(words[1:])

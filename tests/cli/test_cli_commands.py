@@ -1,5 +1,6 @@
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -198,3 +199,12 @@ def test_a_folder_that_does_not_exist_cannot_be_trusted(tmp_path, monkeypatch, c
 
     assert main(["trust", str(tmp_path / "none")]) == 2
     assert "none: No such file" in capsys.readouterr().err
+
+
+def test_the_version_is_told_before_anything_is_imported():
+    script = (
+        "import sys; from agent_lsp.__main__ import main; main(['--version'])\n"
+        "print(sorted(name for name in sys.modules if name.startswith('agent_lsp')))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == f"agent-lsp {__version__}\n['agent_lsp', 'agent_lsp.__main__']\n"

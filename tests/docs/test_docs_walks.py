@@ -7,6 +7,7 @@ import os
 import subprocess
 
 import pytest
+
 from tests.docs.snippets import ROOT
 
 WALKS = sorted(path for path in (ROOT / "tests" / "docs" / "walks").glob("*.sh") if path.name != "walk.sh")

@@ -1,7 +1,6 @@
 """An editor of the Agent Client Protocol: reads its settings from a page, starts the agent, has a greeting mended."""
 
 import json
-import os
 import re
 import shutil
 import sys
@@ -26,7 +25,7 @@ for one in settings(sys.argv[1]):
     peer = Peer([command, *one["args"]], allow, framed=False)
     about = peer.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
     print("[protocol]", about["protocolVersion"])
-    session = peer.ask("session/new", {"cwd": os.getcwd(), "mcpServers": []})["sessionId"]
+    session = peer.ask("session/new", {"cwd": str(Path.cwd()), "mcpServers": []})["sessionId"]
     words = [{"type": "text", "text": "fix the greeting in greeter.py"}]
     print("[ended]", peer.ask("session/prompt", {"sessionId": session, "prompt": words})["stopReason"])
     peer.leave()

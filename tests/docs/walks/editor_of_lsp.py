@@ -23,7 +23,7 @@ def click(method, params):
 
 peer = Peer(list(commands.pop()), click)
 capabilities = {"window": {"showMessage": {"messageActionItem": {}}}, "workspace": {"executeCommand": {}}}
-root = Path(os.getcwd()).as_uri()
+root = Path.cwd().as_uri()
 about = peer.ask("initialize", {"processId": os.getpid(), "rootUri": root, "capabilities": capabilities})
 offered = set(about["capabilities"]["executeCommandProvider"]["commands"])
 assert names <= offered, f"the page names commands that there are not: {names - offered}"
