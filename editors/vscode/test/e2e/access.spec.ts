@@ -38,7 +38,7 @@ test("by keyboard alone: open, ask, look at the approval, allow it, walk the mes
   const focused = chat.transcript.locator("article:focus");
   await expect(focused).toHaveCount(1);
   const first = await focused.getAttribute("aria-label");
-  await bench.command("Agent: Previous Message");
+  await page.keyboard.press("ArrowUp");
   await expect(focused).not.toHaveAttribute("aria-label", first ?? "");
 });
 
@@ -95,6 +95,7 @@ test("Enter while an input method composes never sends", async ({ chat, model, p
   const input = await page.context().newCDPSession(page);
   await chat.composer.focus();
   await input.send("Input.imeSetComposition", { text: "にほん", selectionStart: 3, selectionEnd: 3 });
+  await expect(chat.composer).toHaveValue("にほん");
   await input.send("Input.dispatchKeyEvent", {
     type: "rawKeyDown",
     key: "Enter",
@@ -128,7 +129,7 @@ test("a pasted and a dropped image arrive as the bytes the browser had", async (
       { kind, base64: dot },
     );
   }
-  await expect(chat.frame.getByRole("img", { name: /paste\.png|image/i }).first()).toBeVisible();
+  await expect(chat.frame.getByRole("listitem").filter({ hasText: /(paste|drop)\.png/ })).toHaveCount(2);
   await picture("images");
   model.script(turn(say("Two dots.")));
   await chat.run("what is this");
