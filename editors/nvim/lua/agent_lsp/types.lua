@@ -178,7 +178,7 @@
 
 -- The model of a conversation ------------------------------------------------------------------------------------------
 
----@alias agent.SegmentKind "user"|"steer"|"text"|"thinking"|"tool"|"block"|"notice"
+---@alias agent.SegmentKind "user"|"steer"|"text"|"thinking"|"summary"|"tool"|"block"|"notice"
 
 --- A piece of the conversation. Its text only grows at its end, and never after it was closed.
 ---@class agent.Segment
@@ -201,7 +201,6 @@
 ---@field arguments string JSON, once the call is complete
 ---@field written? integer bytes of the arguments so far
 ---@field has_output? boolean
----@field plan? string what the call plans, a line a step
 ---@field state "writing"|"asked"|"running"|"done"|"failed"|"denied"|"aborted"
 ---@field began? string timestamp of the call
 ---@field ended? string timestamp of the output

@@ -126,15 +126,17 @@ return {
     equal(made:text(), "\n~~~~~~~~\nread_file x\none\n    ~~~~~~~~~\ntwo\n~~~~~~~~")
   end,
 
-  ["a plan is shown as a list"] = function()
-    local arguments = vim.json.encode({
-      items = { { text = "read", status = "completed" }, { text = "edit", status = "in_progress" }, { text = "test" } },
-    })
+  ["a plan that is put to the person is shown in full"] = function()
     local made = applied({
-      streams.said({ type = "tool_call", name = "todo_write", tool_call_id = "a", arguments = arguments }),
+      streams.said({
+        type = "tool_call",
+        name = "exit_plan",
+        tool_call_id = "a",
+        arguments = '{"plan":"1. read\\n2. edit"}',
+      }),
       streams.said({ type = "tool_call_output", tool_call_id = "a", output = "[no output]" }),
     })
-    equal(made:text(), "\n~~~~~~~~\ntodo_write\n- [x] read\n- [-] edit\n- [ ] test\n~~~~~~~~")
+    equal(made:text(), "\n~~~~~~~~\nexit_plan 1. read 2. edit\n1. read\n2. edit\n~~~~~~~~")
   end,
 
   ["a denied call stays denied when its output comes"] = function()
@@ -144,6 +146,32 @@ return {
       streams.said({ type = "tool_call_output", tool_call_id = "a", output = "denied", stop_reason = "failed" }),
     })
     equal(made.segments[1].tool.state, "denied")
+  end,
+
+  ["what a compaction says is a summary, what follows an answer again"] = function()
+    local made = applied({
+      streams.event({ type = "compaction_begin", reason = "manual", mode = "summarize", context = 5, turns = 1 }),
+      streams.said({ type = "text", role = "assistant", text = "[summary]all[/summary]" }),
+      streams.event({ type = "compaction_end", reason = "manual", mode = "summarize", status = "completed" }),
+      streams.said({ type = "text", role = "assistant", text = "on" }),
+    })
+    local kinds = vim.tbl_map(function(segment)
+      return segment.kind
+    end, made.segments)
+    equal(table.concat(kinds, " "), "notice summary notice text")
+  end,
+
+  ["images of an output are named"] = function()
+    local made = applied({
+      streams.said({ type = "tool_call", name = "read_image", tool_call_id = "a", arguments = '{"file_path":"x.png"}' }),
+      streams.said({
+        type = "tool_call_output",
+        tool_call_id = "a",
+        output = "[no output]",
+        images = { "data:image/png;base64,AAAA" },
+      }),
+    })
+    equal(made:text(), "\n~~~~~~~~\nread_image x.png\n[image/png, 19 bytes]\n~~~~~~~~")
   end,
 
   ["a retry is known until the next attempt begins"] = function()

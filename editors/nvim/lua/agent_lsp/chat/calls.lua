@@ -44,7 +44,6 @@ function M.tool_call(self, payload, message)
   end
   local plan = compose.plan(segment.tool.name, segment.tool.arguments)
   if plan and segment.open then
-    segment.tool.plan = plan
     self:grow(segment, "\n" .. compose.guarded(plan))
   end
   if payload.stop_reason then
@@ -77,6 +76,9 @@ function M.tool_call_output(self, payload, message)
   local output = payload.output or ""
   if not segment.tool.has_output and output ~= NO_OUTPUT then
     add_output(self, segment, output)
+  end
+  for _, image in ipairs(payload.images or {}) do
+    add_output(self, segment, (segment.tool.has_output and "\n" or "") .. compose.media({ image_url = image }))
   end
   segment.tool.ended = message.timestamp
   if segment.tool.state ~= "denied" then

@@ -20,7 +20,6 @@ local TELLING = {
   "subagent_id",
   "name",
 }
-local STATUS_SIGNS = { completed = "x", in_progress = "-" }
 local BLOCK_TITLES = {
   context_summary = "summary of the conversation so far",
   turn_aborted = "what the interrupted turn had brought",
@@ -76,27 +75,13 @@ function M.summary(arguments)
   return first[1] and M.line(given[first[1]]) or ""
 end
 
---- The lines of a call that are worth more than its head: the plan of `todo_write`, the plan of `exit_plan`.
+--- The plan that a call puts to the person, in full; of `todo_write` it is the output.
 ---@param name string
 ---@param arguments string
 ---@return string?
 function M.plan(name, arguments)
-  local given = (name == "todo_write" or name == "exit_plan") and M.decoded(arguments) or nil
-  if not given then
-    return nil
-  elseif type(given.plan) == "string" then
-    return given.plan
-  elseif type(given.items) ~= "table" then
-    return nil
-  end
-  local lines = {}
-  for _, item in ipairs(given.items) do
-    if type(item) == "table" then
-      local sign = STATUS_SIGNS[item.status] or " "
-      lines[#lines + 1] = ("- [%s] %s"):format(sign, M.line(tostring(item.text or "")))
-    end
-  end
-  return #lines > 0 and table.concat(lines, "\n") or nil
+  local given = name == "exit_plan" and M.decoded(arguments) or nil
+  return given and type(given.plan) == "string" and given.plan or nil
 end
 
 --- Text that goes into a card: a line of it that would end the card's fence is indented.

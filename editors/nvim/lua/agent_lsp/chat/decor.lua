@@ -31,6 +31,13 @@ local STATES = {
   aborted = { "◼", "AgentMuted" },
 }
 
+local NOBODYS = { block = true, notice = true, summary = true }
+
+local LABELS = {
+  thinking = { [true] = "thinking ", [false] = "thought " },
+  summary = { [true] = "summary ", [false] = "summary " },
+}
+
 local WORDS = { asked = "waits for you", failed = "failed", denied = "denied", aborted = "stopped" }
 
 --- Defines the highlight groups, unless the colour scheme or the person has.
@@ -44,7 +51,7 @@ end
 ---@param segment agent.Segment
 ---@return string?
 function M.body_group(segment)
-  if segment.kind == "thinking" then
+  if segment.kind == "thinking" or segment.kind == "summary" then
     return "AgentThinking"
   elseif segment.kind == "notice" then
     return "AgentNotice"
@@ -76,13 +83,13 @@ end
 ---@param segment agent.Segment
 ---@return string? who, string? group
 function M.header(segments, segment)
-  if segment.kind == "block" or segment.kind == "notice" then
+  if NOBODYS[segment.kind] then
     return nil
   end
   local who, group = speaker(segment)
   for index = segment.id - 1, 1, -1 do
     local before = segments[index]
-    if before.kind ~= "block" and before.kind ~= "notice" then
+    if not NOBODYS[before.kind] then
       return speaker(before) ~= who and who or nil, group
     end
   end
@@ -126,10 +133,11 @@ end
 ---@param number integer which of the marks of a segment
 ---@param row integer
 ---@param options vim.api.keyset.set_extmark
-local function mark(buf, segment, number, row, options)
+---@param col? integer
+local function mark(buf, segment, number, row, options, col)
   options.id = segment.id * MARKS_PER_SEGMENT + number
   options.strict = false
-  api.nvim_buf_set_extmark(buf, namespace, row, 0, options)
+  api.nvim_buf_set_extmark(buf, namespace, row, col or 0, options)
 end
 
 ---@param view agent.View
@@ -149,7 +157,8 @@ local function dress_card(view, segment, row, end_row)
     virt_text = { { sign[1] .. " ", sign[2] } },
     virt_text_pos = "inline",
   })
-  mark(view.buf, segment, 3, row + 1, { virt_text = behind, virt_text_pos = "eol" })
+  -- inline, because a closed fold shows nothing behind the end of a line
+  mark(view.buf, segment, 3, row + 1, { virt_text = behind, virt_text_pos = "inline" }, #(segment.head or ""))
   if not segment.open then
     mark(view.buf, segment, 4, end_row, { conceal_lines = "" })
   end
@@ -164,9 +173,9 @@ end
 function M.dress(view, segment, row, end_row, kind)
   if segment.kind == "tool" or segment.kind == "block" then
     dress_card(view, segment, row, end_row)
-  elseif segment.kind == "thinking" and kind ~= "mark" then
+  elseif LABELS[segment.kind] and kind ~= "mark" then
     mark(view.buf, segment, 1, row, {
-      virt_text = { { segment.open and "thinking " or "thought ", "AgentMuted" } },
+      virt_text = { { LABELS[segment.kind][segment.open], "AgentMuted" } },
       virt_text_pos = "inline",
     })
   end

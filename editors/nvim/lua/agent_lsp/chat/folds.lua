@@ -4,17 +4,22 @@ local M = {}
 local config = require("agent_lsp.config")
 
 local api = vim.api
-local FOLDED = { thinking = true, tool = true, block = true }
+local FOLDED = { thinking = true, summary = true, tool = true, block = true }
+-- what is there to be seen
+local PLANS = { todo_write = true, exit_plan = true }
 
 ---@param segment agent.Segment
 ---@param row integer
 ---@param end_row integer
 ---@return integer? first, integer? last 0-based; nil if it is not to be folded
 local function extent(segment, row, end_row)
-  if not config.get().chat.fold or segment.open or not FOLDED[segment.kind] or segment.bytes == 0 then
+  if segment.tool and PLANS[segment.tool.name] then
+    return nil
+  elseif not config.get().chat.fold or segment.open or not FOLDED[segment.kind] or segment.bytes == 0 then
     return nil
   end
-  return segment.kind == "thinking" and row or row + 1, end_row -- of a card the head stays, not the fence above it
+  local is_card = segment.kind == "tool" or segment.kind == "block"
+  return is_card and row + 1 or row, end_row -- of a card the head stays, not the fence above it
 end
 
 ---@param win integer

@@ -17,6 +17,7 @@ local notices = require("agent_lsp.chat.notices")
 ---@field usage? { session: agent.TokenCounts, request: agent.TokenCounts, context_window?: integer, compaction_at?: integer }
 ---@field retry? { attempt?: integer, retry_in_ms: integer, status: string, error_message?: string } while one waits
 ---@field title? string
+---@field is_compacting? boolean
 ---@field open table<string, agent.Segment> streaming text and thinking by kind and origin
 ---@field calls table<string, agent.Segment> by origin and id
 ---@field run_id? string of the message that is being taken
@@ -127,6 +128,15 @@ end
 
 -- Messages -------------------------------------------------------------------------------------------------------------
 
+--- What a compaction says is no answer to anybody.
+---@private
+---@param kind "text"|"thinking"
+---@param message agent.Message
+---@return agent.SegmentKind
+function Model:_kind(kind, message)
+  return self.is_compacting and not message.origin and "summary" or kind
+end
+
 ---@type table<string, fun(self: agent.Model, payload: agent.Payload, message: agent.Message)>
 local on = vim.tbl_extend("error", {}, calls)
 
@@ -139,7 +149,7 @@ local function streamed(kind)
     local key = kind .. ":" .. place(message.origin)
     local segment = self.open[key]
     if payload.event_type == "start" or not segment then
-      segment = self:begin(kind, message.origin)
+      segment = self:begin(self:_kind(kind, message), message.origin)
       self.open[key] = segment
     end
     if payload.event_type == "delta" then
@@ -159,7 +169,7 @@ local function complete(kind)
     local key = kind .. ":" .. place(message.origin)
     local segment = self.open[key]
     if not segment then
-      segment = self:begin(kind, message.origin)
+      segment = self:begin(self:_kind(kind, message), message.origin)
       self:grow(segment, payload[kind] or "")
     end
     self.open[key] = nil
@@ -211,7 +221,9 @@ function Model:apply(message, run_id)
   if take then
     return take(self, payload, message)
   end
-  if payload.type == "request_end" then
+  if payload.type == "compaction_begin" or payload.type == "compaction_end" then
+    self.is_compacting = payload.type == "compaction_begin"
+  elseif payload.type == "request_end" then
     self.retry = payload.retry_in_ms and not message.origin and payload or nil
   elseif payload.type == "session_update" and payload.title then
     self.title = payload.title

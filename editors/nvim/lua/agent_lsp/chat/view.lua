@@ -239,7 +239,7 @@ function View:_mark(segment, row, col, end_row, end_col)
     right_gravity = false,
     end_right_gravity = true,
     hl_group = decor.body_group(segment),
-    hl_eol = segment.kind == "thinking",
+    hl_eol = decor.body_group(segment) == "AgentThinking",
     strict = false,
   })
 end
