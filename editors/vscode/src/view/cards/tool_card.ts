@@ -69,6 +69,8 @@ class ToolCard implements Card {
     this.drawTail();
     if (row.child) this.child.draw(row.child);
     this.drawPlan();
+    // While somebody is asked, the question shows all of it.
+    if (this.beginsUnfolded()) this.fold.otherwise(row.status !== "asking");
     this.body?.draw();
     this.edits.draw();
     this.tick();

@@ -43,7 +43,7 @@ export class Composer {
   ) {
     this.attachments = new Attachments(() => this.changed(true), (why) => this.say(why)); // prettier-ignore
     this.sendButton = button("Send", () => this.send("send"), { class: "primary-button send-button" });
-    this.queueButton = button("Queue for afterwards", () => this.send("queue"), { class: "small-button", title: "Send when the run has ended (Alt+Enter)" });
+    this.queueButton = button("Queue for afterwards", () => this.send("queue"), { class: "small-button queue-button", title: "Queue for afterwards: send when the run has ended (Alt+Enter)" }, icon("queue"), make("span", { class: "queue-label", text: "Queue for afterwards" }));
     this.stopButton = button("Stop", () => host.stop(), { class: "small-button stop-button", title: "Stop (Esc)" });
     this.restartButton = button("Restart server", () => host.restart(), { class: "small-button" });
     const attach = button("Attach…", () => port.act({ act: "pickAttachment" }), { class: "icon-button", title: "Attach files or images" }, icon("attach"));

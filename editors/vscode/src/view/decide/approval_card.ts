@@ -5,7 +5,7 @@
 
 import type { Act, OpenApproval } from "../../shared/bridge";
 import type { ApproveParams, ApproveResult, RuleOffer } from "../../shared/protocol";
-import { unified } from "../cards/diff_lines";
+import { unified, type DiffLine } from "../cards/diff_lines";
 import { diffView } from "../cards/diff_view";
 import { icon } from "../markdown/icons";
 import { button, make, show } from "../markdown/nodes";
@@ -24,7 +24,7 @@ const MOST_LINES = 800;
 
 export function approvalCard(approval: OpenApproval, host: DecisionHost): HTMLElement {
   const { key, params } = approval;
-  const reason = make("input", { class: "reason", attributes: { type: "text", "aria-label": "Reason", placeholder: "Reason (optional, told to the agent when you deny)" } });
+  const reason = make("input", { class: "reason", attributes: { type: "text", "aria-label": "Reason", placeholder: "Reason (optional)", title: "Told to the agent when you deny" } });
   const element = make("div", { class: "decision", attributes: { role: "group", "aria-label": `Approval needed: ${params.title}`, "data-key": key } });
   element.tabIndex = -1;
   const grace = new Grace(element);
@@ -47,14 +47,18 @@ export function approvalCard(approval: OpenApproval, host: DecisionHost): HTMLEl
     preview(params),
     make(
       "div",
-      { class: "buttons" },
-      button("Allow", () => answer({ decision: "allow" }), { class: "primary-button" }),
-      rules?.opener ?? "",
-      button("Deny", deny, { class: "small-button" }),
-      openDiff(key, params, host),
+      { class: "decision-actions" },
+      rules?.menu ?? "",
+      make(
+        "div",
+        { class: "buttons" },
+        button("Allow", () => answer({ decision: "allow" }), { class: "primary-button" }),
+        rules?.opener ?? "",
+        button("Deny", deny, { class: "small-button" }),
+        openDiff(key, params, host),
+      ),
+      reason,
     ),
-    rules?.menu ?? "",
-    reason,
   );
   return element;
 }
@@ -76,15 +80,25 @@ function preview(params: ApproveParams): HTMLElement {
       );
     case "edit": {
       const lines = unified(shown.diff);
-      const whole = lines.length > MOST_LINES ? make("pre", { class: "output", text: visible(shown.diff), attributes: { tabindex: "0", "aria-label": "Changes" } }) : diffView(lines);
-      const what = shown.created ? "New file " : "";
-      return make("div", { class: "decision-body" }, make("p", { class: "decision-note" }, what, make("code", { text: pathOf(shown.uri) })), whole);
+      const isLong = lines.length > MOST_LINES;
+      const changes = isLong ? make("pre", { class: "output", text: visible(shown.diff), attributes: { tabindex: "0", "aria-label": "Changes" } }) : diffView(withoutFileNames(lines));
+      const name = pathOf(shown.uri);
+      const isNamed = params.title.includes(name.split("/").pop() ?? name);
+      const note = [shown.created ? "New file" : "", isNamed ? "" : name].filter(Boolean).join(" ");
+      return make("div", { class: "decision-body", title: name }, note ? make("p", { class: "decision-note", text: note }) : "", changes);
     }
     case "text":
       return make("div", { class: "decision-body" }, make("pre", { class: "output", attributes: { tabindex: "0", "aria-label": "What is asked" } }, ...marked(shown.text)));
     case undefined:
       return make("div", { class: "decision-body" }, make("pre", { class: "output", attributes: { tabindex: "0", "aria-label": "Arguments" } }, ...marked(params.toolCall.arguments)));
   }
+}
+
+/** The names of the file stand in the title; of several files each is named where it begins. */
+function withoutFileNames(lines: readonly DiffLine[]): DiffLine[] {
+  const isName = (line: DiffLine): boolean => line.kind === "head" && /^(?:---|\+\+\+) /.test(line.text);
+  const areSeveral = lines.filter((line) => line.kind === "head" && line.text.startsWith("+++ ")).length > 1;
+  return lines.filter((line) => !isName(line) || (areSeveral && line.text.startsWith("+++ ")));
 }
 
 function* marked(text: string): Generator<Node> {

@@ -26,9 +26,7 @@ export class Header {
 
   constructor(private readonly host: HeaderHost) {
     this.rename = button("Rename the session", () => this.edit(), { class: "icon-button quiet-button", title: "Rename" }, icon("edit"));
-    const sessions = button("Sessions", () => host.act({ act: "pickSession" }), { class: "icon-button", title: "Sessions" }, icon("list"));
     const find = button("Find", () => host.find(), { class: "icon-button", title: "Find (Ctrl+F)" }, icon("search"));
-    const fresh = button("New session", () => host.act({ act: "newSession" }), { class: "icon-button", title: "New session" }, icon("plus"));
     this.field.hidden = true;
     this.field.addEventListener("keydown", (event) => this.key(event));
     this.field.addEventListener("blur", () => this.close(false));
@@ -36,7 +34,7 @@ export class Header {
     this.element = make(
       "header",
       { class: "header" },
-      make("div", { class: "header-line" }, this.title, this.field, this.rename, make("span", { class: "spacer" }), fresh, sessions, find),
+      make("div", { class: "header-line" }, this.title, this.field, this.rename, make("span", { class: "spacer" }), find),
       make("div", { class: "header-line header-facts" }, icon("file"), this.root, this.roots, this.gauge.element),
     );
   }
@@ -63,6 +61,9 @@ export class Header {
       this.chosen = undefined;
       return;
     }
+    const signature = roots.map((root) => root.uri).join("\n");
+    if (this.roots.dataset.roots === signature) return;
+    this.roots.dataset.roots = signature;
     const first = make("option", { text: "Folder of the active file", attributes: { value: "" } });
     this.roots.replaceChildren(first, ...roots.map((root) => make("option", { text: root.name, attributes: { value: root.uri } })));
     this.roots.value = this.chosen ?? "";
