@@ -13,7 +13,7 @@ from agent_lsp.engine.options import EngineOptions
 from agent_lsp.engine.ports import LLM
 from agent_lsp.errors import ModelUnavailable, ModelUnsettled
 from agent_lsp.providers import build as adapters
-from agent_lsp.providers import catalog, egress, probe
+from agent_lsp.providers import catalog, egress
 from agent_lsp.providers.catalog import Providers
 from agent_lsp.providers.endpoint import Endpoint, endpoint_for, is_elsewhere
 from agent_lsp.providers.keys import secret_values
@@ -86,6 +86,8 @@ class Models:
 
     async def test(self, name: str) -> dict[str, Any]:
         """Tries the model out, with the key that is kept now. Raises ModelUnavailable."""
+        from agent_lsp.providers import probe
+
         return await probe.test_model(self.get(name).endpoint)
 
     # --- one of them ---

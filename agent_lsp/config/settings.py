@@ -1,6 +1,6 @@
 """The one model of the configuration, and the verdict on what was said."""
 
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -12,6 +12,13 @@ from agent_lsp.config.sections import ModelName, Names, NonEmpty, Section
 from agent_lsp.config.shape import APIS
 from agent_lsp.config.spelling import dotted
 from agent_lsp.engine.ports import ThinkingLevel
+
+S = TypeVar("S", bound=Section)
+
+
+def _usual(section: type[S]) -> S:
+    """The section with its defaults, which need no validation: to make eight validators takes 3 ms of a start."""
+    return section.model_construct()
 
 
 class Settings(Section):
@@ -49,25 +56,25 @@ class Settings(Section):
     """Prompts of your own by their title, offered for a selection."""
     providers: dict[NonEmpty, sections.Provider] = Field(default_factory=dict[str, sections.Provider])
     """Providers by name: your own, and changes to the built-in ones."""
-    reconnect: sections.Reconnect = sections.Reconnect()
+    reconnect: sections.Reconnect = _usual(sections.Reconnect)
     """How a failed request is tried again."""
-    compaction: sections.Compaction = sections.Compaction()
+    compaction: sections.Compaction = _usual(sections.Compaction)
     """When a context is summarised, and how."""
-    limits: sections.Limits = sections.Limits()
+    limits: sections.Limits = _usual(sections.Limits)
     """What one server takes on."""
-    tools: sections.Tools = sections.Tools()
+    tools: sections.Tools = _usual(sections.Tools)
     """The tools of the agent and what they may touch."""
-    loop: sections.Loop = sections.Loop()
+    loop: sections.Loop = _usual(sections.Loop)
     """Limits of the loop session."""
-    budget: sections.Budget = sections.Budget()
+    budget: sections.Budget = _usual(sections.Budget)
     """What may be spent."""
     agents: dict[NonEmpty, sections.AgentProfile] = Field(default_factory=dict[str, sections.AgentProfile])
     """Profiles that a session or a subagent can be started with, by name."""
     mcp_servers: dict[NonEmpty, sections.McpServer] = Field(default_factory=dict[str, sections.McpServer])
     """Servers of further tools, by name."""
-    sessions: sections.Sessions = sections.Sessions()
+    sessions: sections.Sessions = _usual(sections.Sessions)
     """What is kept of sessions."""
-    telemetry: sections.Telemetry = sections.Telemetry()
+    telemetry: sections.Telemetry = _usual(sections.Telemetry)
     """Spans and metrics for a tracing system."""
 
 

@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from agent_lsp.engine.ports import LLM
 from agent_lsp.loop.contract import system_prompt
 from agent_lsp.loop.options import LoopOptions
-from agent_lsp.loop.planned_llm import PlannedLLM
 from agent_lsp.loop.policy import Around, LoopPolicy
 from agent_lsp.loop.records import Entry, Records
 from agent_lsp.loop.reducer import Reducer
-from agent_lsp.loop.refusal import UntilRefused
 from agent_lsp.loop.variables import ReadArchive
 from agent_lsp.messages.content import PARTIAL_TYPES
 from agent_lsp.messages.envelope import Message
@@ -48,10 +46,14 @@ class LoopSession:
 
     def plan(self, llm: LLM) -> LLM:
         """The model, asked for one decision at a time."""
+        from agent_lsp.loop.planned_llm import PlannedLLM  # every session has a loop session, few are in loop mode
+
         return PlannedLLM(llm, self.records.variables.resolve, self._options.max_output_chars)
 
     def plan_when_refused(self, llm: LLM, refused: Callable[[], None]) -> LLM:
         """The model as it is, until it refuses tools."""
+        from agent_lsp.loop.refusal import UntilRefused
+
         return UntilRefused(llm, self.plan(llm), refused)
 
     def replay(self, messages: Iterable[Message]) -> None:

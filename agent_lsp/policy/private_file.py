@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +29,8 @@ def write_private(path: Path, data: bytes) -> None:
 
     A link in its place is replaced, not followed. Raises `OSError`.
     """
+    import tempfile  # 2 ms of a start that writes nothing
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     fresh = Path(name)

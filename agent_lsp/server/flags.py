@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from agent_lsp.errors import AgentError
+from agent_lsp.slotted import frozen
 
 LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 USAGE = """\
@@ -19,7 +18,8 @@ class UsageError(AgentError):
     """Arguments that make no sense."""
 
 
-class Flags(NamedTuple):
+@frozen
+class Flags:
     """How the server was started. At most one of `tcp`, `pipe` and `ws` is set; without one it is stdio."""
 
     data_dir: str | None = None

@@ -14,7 +14,7 @@ from agent_lsp.messages.envelope import envelope
 from agent_lsp.messages.events import Subagent as SubagentEvent
 from agent_lsp.sessions.family import ChildPerson, ChildSink, ParentSink, SharedPerson
 from agent_lsp.sessions.open_session import Client, OpenSession
-from agent_lsp.tools import run_subagent
+from agent_lsp.tools import errands
 from agent_lsp.tools.errands import Answer, Errand, note
 from agent_lsp.tools.shared import Shared
 from agent_lsp.trace.paths import new_session_id
@@ -30,7 +30,7 @@ Raises ModelUnavailable or InvalidParams.
 
 
 class Child:
-    """One subagent (`tools.run_subagent.Subagent`)."""
+    """One subagent (`tools.errands.Subagent`)."""
 
     def __init__(self, opened: OpenSession) -> None:
         self.opened = opened
@@ -90,7 +90,7 @@ class Child:
 
 
 class Subagents:
-    """The children of one session (`tools.run_subagent.Subagents`, `tools.toolset.Shared`)."""
+    """The children of one session (`tools.errands.Subagents`, `tools.toolset.Shared`)."""
 
     def __init__(self, client: Client, begin: Begin, profiles: Mapping[str, str]) -> None:
         self._begin, self._profiles = begin, profiles
@@ -138,7 +138,7 @@ class Subagents:
         """One that was started and has not been let go."""
         return self._children.get(id)
 
-    async def kill(self, subagent: run_subagent.Subagent) -> None:
+    async def kill(self, subagent: errands.Subagent) -> None:
         """Ends it for good."""
         if child := self._children.pop(subagent.id, None):
             await child.close()
@@ -201,4 +201,4 @@ def _answer(result: RunResult) -> Answer:
 
 
 if TYPE_CHECKING:
-    _: tuple[type[run_subagent.Subagent], type[run_subagent.Subagents], type[Shared]] = (Child, Subagents, Subagents)
+    _: tuple[type[errands.Subagent], type[errands.Subagents], type[Shared]] = (Child, Subagents, Subagents)
