@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_lsp import __version__
 from agent_lsp.cli import conversation, main
 from agent_lsp.cli.client import ServerError, ServerGone
 from agent_lsp.cli.status import EXIT_STATUS, EXPLAINED, of_error

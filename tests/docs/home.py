@@ -9,7 +9,11 @@ from pathlib import Path
 from agent_lsp.cli.sample import FILES
 
 ROOT = Path(__file__).parents[2]
-PLACEHOLDERS = {"PROVIDER/MODEL": "rehearsal/rehearsal", "PATH": "."}
+PLACEHOLDERS = {
+    "PROVIDER/MODEL": "rehearsal/rehearsal",
+    "anthropic/claude-sonnet-5": "rehearsal/rehearsal",
+    "PATH": ".",
+}
 
 
 class Home:
@@ -24,6 +28,7 @@ class Home:
         (self.project / "task.md").write_text("look at the project\n")
         for example in (ROOT / "docs" / "examples").glob("*.py"):
             shutil.copy(example, self.project)
+        (self.home / "src" / "thing").mkdir(parents=True)
         self._exports = []
         self._session = None
         programs = folder / "bin"
@@ -38,6 +43,7 @@ class Home:
             "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin",
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(ROOT),
+            "BROWSER": "true",
             "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
         }
 

@@ -1,4 +1,4 @@
-"""The fenced snippets of the documentation, each with what is known of it."""
+"""The snippets of the documentation, each with what is known of it: fenced, or indented commands."""
 
 import re
 from pathlib import Path
@@ -7,6 +7,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w+-]*)\n(?P<body>.*?)^(?P=indent)```$", re.M | re.S)
+_INDENTED = re.compile(r"(?<=\n\n)(?P<body>(?: {4}[^\n]+\n)+)(?=\n|\Z)")
+_COMMANDS_ARE_INDENTED = ("README.md", "CONTRIBUTING.md")
 _REMARK = re.compile(r"<!-- (?P<key>check|file): (?P<value>\S+) -->\n$")
 
 
@@ -35,7 +37,16 @@ def snippets(page):
         yield Snippet(page, before.count("\n") + 1, found["language"], body, key)
 
 
+def indented(page):
+    """Commands of the pages that people read as they are."""
+    text = page.read_text(encoding="utf-8")
+    for found in _INDENTED.finditer(text):
+        line = text[: found.start()].count("\n") + 1
+        yield Snippet(page, line, "sh", re.sub("^    ", "", found["body"], flags=re.M), None)
+
+
 ALL = [one for page in PAGES for one in snippets(page)]
+ALL += [one for page in PAGES if page.name in _COMMANDS_ARE_INDENTED for one in indented(page)]
 
 
 def of(*languages):
