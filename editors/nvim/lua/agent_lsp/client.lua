@@ -12,6 +12,7 @@ M.handle, M.handles, M.dispatch = handlers.handle, handlers.handles, handlers.di
 
 local NAME = "agent_lsp"
 local STOP_MS = 800
+local MOST_SHOWN_BYTES = 32 * 1024 * 1024 -- half of what the server takes in one message
 local SHOWN_AS = { vim.log.levels.ERROR, vim.log.levels.WARN, vim.log.levels.INFO, vim.log.levels.DEBUG }
 
 ---@type vim.lsp.Client?
@@ -181,6 +182,7 @@ function M.attach(bufnr)
     and vim.api.nvim_buf_is_loaded(bufnr)
     and vim.bo[bufnr].buftype == ""
     and vim.api.nvim_buf_get_name(bufnr) ~= ""
+    and vim.api.nvim_buf_get_offset(bufnr, vim.api.nvim_buf_line_count(bufnr)) < MOST_SHOWN_BYTES
     and not vim.lsp.buf_is_attached(bufnr, client.id)
   then
     vim.lsp.buf_attach_client(bufnr, client.id)

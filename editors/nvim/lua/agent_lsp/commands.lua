@@ -76,15 +76,26 @@ end
 ---@type table<string, fun(given: vim.api.keyset.create_user_command.command_args)>
 M.commands = {}
 
+--- Whether the range of a command is the visual selection. Lines that happen to be those of the last selection are still
+--- lines if they were typed as numbers.
+---@param given vim.api.keyset.create_user_command.command_args
+---@return boolean
+local function means_selection(given)
+  local from, to = vim.fn.getpos("'<")[2], vim.fn.getpos("'>")[2]
+  if given.range ~= 2 or given.line1 ~= from or given.line2 ~= to then
+    return false
+  end
+  local typed = vim.fn.histget(":", -1)
+  return not (typed:match("^%s*[%d.$%%][^A]*Agent") and vim.endswith(vim.trim(typed), vim.trim(given.args)))
+end
+
 --- `:[range]Agent[!] [prompt]`: a task, with the lines of the range, or exactly the visual selection if that is the range.
 function M.commands.Agent(given)
   local context = require("agent_lsp.prompt.context")
   local chosen
   if given.range > 0 then
     local buf = api.nvim_get_current_buf()
-    local from, to = vim.fn.getpos("'<")[2], vim.fn.getpos("'>")[2]
-    local is_visual = given.range == 2 and given.line1 == from and given.line2 == to
-    chosen = is_visual and context.last_visual(buf) or context.lines(buf, given.line1, given.line2)
+    chosen = means_selection(given) and context.last_visual(buf) or context.lines(buf, given.line1, given.line2)
   end
   if not given.bang then
     return ask(given.args, chosen)

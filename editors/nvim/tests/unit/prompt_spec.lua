@@ -155,6 +155,57 @@ return {
     end)
   end,
 
+  ["a task that ended badly is told in one line, one that was stopped is not"] = function()
+    local one = session()
+    local told, finish = {}, nil
+    with_server({
+      ["agent/run"] = function(_, callback)
+        finish = callback
+      end,
+    }, function()
+      vim.notify = function(message)
+        told[#told + 1] = message
+      end
+      prompt.open(one)
+      for _, status in ipairs({ "aborted", "completed", "failed", "max_turns" }) do
+        type_keys("igo<CR>")
+        finish(nil, {
+          sessionId = one.id,
+          runId = "r",
+          status = status,
+          turns = 9,
+          errorMessage = status == "failed" and "HTTP 500" or nil,
+        })
+      end
+      vim.wait(200, function()
+        return #told == 2
+      end, 5)
+      equal(told, { "agent-lsp: the task has ended: HTTP 500", "agent-lsp: the task has ended: max turns" })
+      assert(one.model:text():find("> stopped after 9 turns", 1, true))
+    end)
+  end,
+
+  ["lines that are typed as numbers are lines, though a selection had the same"] = function()
+    local one = session()
+    with_server({ ["agent/run"] = function() end }, function(asked)
+      vim.cmd("edit " .. vim.fn.tempname())
+      sessions.select(one)
+      api.nvim_buf_set_lines(0, 0, -1, false, { "abc", "def" })
+      vim.bo.modified = false
+      vim.cmd("normal! gglvjh\27")
+      local function attached()
+        return asked[#asked][2].input[1].text:match("\n(.*)$")
+      end
+      vim.fn.histadd(":", "'<,'>Agent look")
+      vim.cmd("'<,'>Agent look")
+      equal(attached(), "bc\nd")
+      one.state.state = "idle"
+      vim.fn.histadd(":", "1,2Agent look")
+      vim.cmd("1,2Agent look")
+      equal(attached(), "abc\ndef")
+    end)
+  end,
+
   ["the draft is on the disk when the window is closed, and comes back"] = function()
     local one = session()
     with_server({}, function()

@@ -64,6 +64,9 @@ local function prompt_bar(session)
   local state = session.state.state:gsub("_", " ")
   local parts = { is_busy and ("%#AgentRunning#● " .. state .. "%*") or "%#AgentMuted#○%*" }
   parts[#parts + 1] = retry(session)
+  if session.state.hint then
+    parts[#parts + 1] = "%#AgentFailed#" .. plain(session.state.hint, 80) .. "%*"
+  end
   for _, steer in ipairs(session.steers) do
     parts[#parts + 1] = ("%s %s: %s"):format(STEER_SIGNS[steer.state], steer.state, plain(steer.text, 30))
   end

@@ -173,28 +173,29 @@ function M.note(session_id, line)
   end
 end
 
---- Takes part: shows what is streamed.
-function M.attach()
-  decor.define_groups()
-  vim.treesitter.language.register("markdown", { "agent", "agent_prompt" })
-  events.on("received", function(data)
+--- Follows what happens to sessions.
+local function listen()
+  local function with_view(data, act)
     local known = M.view(data.session.id)
     if known then
-      known:poke()
+      act(known, data.session)
     end
+  end
+  events.on("received", function(data)
+    with_view(data, function(known)
+      known:poke()
+    end)
   end)
   events.on("history", function(data)
-    local known = M.view(data.session.id)
-    if known then
-      known:show(data.session.model)
-    end
+    with_view(data, function(known, session)
+      known:show(session.model)
+    end)
   end)
   events.on("state", function(data)
-    local known = M.view(data.session.id)
-    if known then
-      vim.b[known.buf].agent_streaming = data.session:is_busy()
+    with_view(data, function(known, session)
+      vim.b[known.buf].agent_streaming = session:is_busy()
       known:poke()
-    end
+    end)
   end)
   events.on("stopped", function(data)
     for id, known in pairs(views) do
@@ -204,6 +205,13 @@ function M.attach()
       end
     end
   end)
+end
+
+--- Takes part: shows what is streamed.
+function M.attach()
+  decor.define_groups()
+  vim.treesitter.language.register("markdown", { "agent", "agent_prompt" })
+  listen()
   local group = api.nvim_create_augroup("agent_lsp_chat", {})
   api.nvim_create_autocmd("BufWinEnter", {
     group = group,

@@ -4,8 +4,6 @@ local M = {}
 local bar = require("agent_lsp.chat.bar")
 local chat = require("agent_lsp.chat")
 local drafts = require("agent_lsp.prompt.draft")
-local log = require("agent_lsp.log")
-local mentions = require("agent_lsp.prompt.mentions")
 local sessions = require("agent_lsp.session")
 local window = require("agent_lsp.chat.window")
 
@@ -79,52 +77,14 @@ local function give_back(id, text)
   end
 end
 
----@param session agent.Session
----@param text string
----@param err agent.Error
-local function refused(session, text, err)
-  give_back(session.id, text)
-  if (err.data or {}).kind ~= "server_gone" then -- that one has been told already
-    chat.note(session.id, err.message)
-    log.tell(err.message, vim.log.levels.ERROR)
-  end
-end
-
----@param session agent.Session
----@param text string
----@param input agent.Input
-local function run(session, text, input)
-  session:run(input, function(err, _, had_begun)
-    if err and not had_begun then
-      refused(session, text, err)
-    end
-  end)
-end
-
---- Sends a text: starts a task, or says a word to the one that runs.
+--- Sends a text: starts a task, or says a word to the one that runs. What is refused comes back into the prompt.
 ---@param session agent.Session
 ---@param text string
 ---@param attached? agent.InputPart[]
 function M.send(session, text, attached)
   drafts.remember(session.id, text)
-  sessions.resume(session.id, function(err, ready)
-    if err or not ready then
-      return refused(session, text, err or { code = 0, message = "there is no such session any more" })
-    end
-    local input, problems = mentions.input(text, mentions.root(ready), attached)
-    for _, problem in ipairs(problems) do
-      chat.note(ready.id, problem)
-    end
-    if not ready:is_busy() then
-      return run(ready, text, input)
-    end
-    ready:steer(input, function(problem, steer)
-      if problem then
-        refused(ready, text, problem)
-      elseif not steer then -- it ended in the meantime
-        run(ready, text, input)
-      end
-    end)
+  require("agent_lsp.prompt.sending").send(session, text, attached, function()
+    give_back(session.id, text)
   end)
 end
 
@@ -230,6 +190,7 @@ local function prepare(buf, id)
         keep(id)
       end,
     })
+    pcall(vim.treesitter.start, buf, "markdown")
     require("agent_lsp.prompt.completion").attach(buf)
   end
 end
