@@ -30,7 +30,8 @@ export class Edits {
     server.on("agent/message", (message) => this.#look(message));
     server.on("agent/state", ({ sessionId, state }) => state === "idle" && this.#mayHaveChanged(sessionId));
     ctx.own(sessions.onDidChange(({ kind }) => kind === "shown" && sessions.shownId && this.#mayHaveChanged(sessions.shownId)));
-    ctx.own(vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => contentChanges.length > 0 && this.#typedIn(document)));
+    ctx.own(vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => contentChanges.length > 0 && this.#seen(document)));
+    ctx.own(vscode.workspace.onDidOpenTextDocument((document) => this.#seen(document)));
     ctx.own(
       server.onDidChangeStatus(({ state }) => {
         if (state !== "running") {
@@ -82,7 +83,8 @@ export class Edits {
     }
   }
 
-  #typedIn(document: vscode.TextDocument): void {
+  /** Somebody has typed in a file, or opens one that may have changed on the disk. */
+  #seen(document: vscode.TextDocument): void {
     const uri = document.uri.toString();
     for (const [sessionId, edits] of this.#lists) {
       if (edits.some((edit) => edit.uri === uri)) {

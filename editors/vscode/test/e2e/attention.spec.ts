@@ -27,7 +27,7 @@ test("with the view hidden an approval is one notification that can be answered 
   await expect(bench.toasts.filter({ hasText: "printf hidden" })).toHaveCount(1);
   await picture("notification");
   await chat.gracePassed();
-  await bench.toasts.filter({ hasText: "printf hidden" }).getByRole("button", { name: "Allow", exact: true }).click();
+  await bench.toasts.filter({ hasText: "printf hidden" }).getByRole("link", { name: "Allow", exact: true }).click();
 
   await expect(bench.toasts.filter({ hasText: /finished/ })).toHaveCount(1);
   await chat.open();

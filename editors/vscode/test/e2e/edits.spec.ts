@@ -97,9 +97,11 @@ test("keeping an edit in its card takes its choices away, in the editor too", as
 test("an edit that can no longer be undone says why", async ({ chat, model, server, bench }) => {
   model.script(turn(edit("seven", "7")), turn(say("Done.")));
   await chat.run("go");
+  const undo = chat.rows("tool").last().getByRole("button", { name: "Undo", exact: true });
+  await expect(undo).toBeVisible();
   writeFileSync(join(server.workspace, PATH), NUMBERS.replace("seven", "another seven"));
 
-  await chat.rows("tool").last().getByRole("button", { name: "Undo", exact: true }).click();
+  await undo.click();
 
   await expect(chat.frame.locator("#app").or(bench.toasts.first())).toContainText(
     /changed since|cannot be undone|no longer/i,
