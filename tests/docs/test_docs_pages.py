@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -40,6 +41,23 @@ def test_the_site_builds_and_no_link_in_it_leads_nowhere(tmp_path):
     assert built.returncode == 0, built.stdout + built.stderr
     page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert "agent-lsp" in page and "fonts.googleapis" not in page
+
+
+def test_the_drawn_layers_are_those_of_the_import_contract():
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]
+    drawing = (
+        (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0]
+    )
+    drawn = [re.split(r" {2,}", line)[0] for line in drawing.splitlines() if not line.startswith(" ")]
+    assert drawn == [layer.replace("agent_lsp.", "") for layer in contract["layers"]]
+
+
+def test_every_page_is_in_the_sites_menu():
+    menu = (ROOT / "docs" / "mkdocs" / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
+    listed = set(re.findall(r"- (\S+\.md)$", menu, flags=re.M))
+    assert listed == {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
 
 
 def test_readme_is_short():
