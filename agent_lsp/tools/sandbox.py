@@ -12,6 +12,11 @@ _SOCKETS = ("/tmp", "/run", "/var/run", "/var/tmp")
 """Sockets of services lie there, through which a command could have others act for it; private and empty instead."""
 
 
+_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs")
+"""What is written there changes the machine, and may have it run a program outside. bubblewrap leaves `/proc/sys` as it
+is where the user is root, and root writes to it with no capability at all: as in most containers."""
+
+
 @frozen
 class Sandbox:
     """What commands may reach: all can be read but what is `hidden`, the `writable` folders can be written too.
@@ -37,6 +42,8 @@ class Sandbox:
         if not self.network:
             yield "--unshare-net"
         yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+        for place in _KERNEL:
+            yield from ("--ro-bind-try", place, place)
         for folder in _SOCKETS:
             if Path(folder).is_dir() and not Path(folder).is_symlink():
                 yield from ("--tmpfs", folder)
