@@ -57,7 +57,8 @@ def test_the_drawn_layers_are_those_of_the_import_contract():
 def test_every_page_is_in_the_sites_menu():
     menu = (ROOT / "docs" / "mkdocs" / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
     listed = set(re.findall(r"- (\S+\.md)$", menu, flags=re.M))
-    assert listed == {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    there = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert listed == there - {"security.md", "reliability.md", "performance.md"}  # `hooks.py` adds those that are there
 
 
 def test_readme_is_short():
