@@ -20,6 +20,7 @@ INTRODUCTION = (
     " ANTHROPIC_API_KEY in the environment or default_model in the configuration."
 )
 
+_MOST_READ_CHARS = 10_000  # of a prompt: its rules take a second for some megabytes
 _WANTS_CHANGE = re.compile(
     r"\b(fix|mend|repair|edit|change|correct|improve|clean|todo|typos?|bugs?|implement|finish)\b", re.I
 )
@@ -102,7 +103,7 @@ def _task(said: Sequence[Content]) -> Task:
             if task.steps or not texts:
                 task, texts = Task(), []
             texts.append(one.text if isinstance(one, Text) else "")
-            task.prompt = "\n".join(texts)
+            task.prompt = "\n".join(texts)[:_MOST_READ_CHARS]
         elif isinstance(one, ToolCall):
             task.steps.append((one, outputs.get(one.tool_call_id)))
         elif isinstance(one, Text) and one.role == "assistant" and not task.steps:

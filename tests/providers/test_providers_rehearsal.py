@@ -92,6 +92,11 @@ def test_commands_run_only_when_asked_for():
     assert [name for name, _ in played("fix greeter.py and run `pytest`")[0]][-1] == "exec_command"
 
 
+def test_of_a_very_long_prompt_the_beginning_is_read():
+    assert [name for name, _ in played("run `ls` " + "x" * 20_000)[0]] == ["exec_command"]
+    assert not played("x" * 20_000 + " run `ls`")[0]
+
+
 def test_a_file_is_created_when_asked_for():
     ((name, arguments),), _ = played("create a file notes.txt")
     assert (name, arguments["file_path"]) == ("write_file", "notes.txt")
