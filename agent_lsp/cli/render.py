@@ -18,6 +18,8 @@ from agent_lsp.policy.visible import visible, visible_line
 
 THINKING_SHOWN = 240
 """Characters of a thinking segment before the rest is folded."""
+_AT_ONCE = "llm request error: "
+"""How the engine marks what it did not try again: for traces, and nothing to a person."""
 ENDINGS = {
     "completed": "done",
     "failed": "failed",
@@ -112,7 +114,8 @@ class Renderer:
         """How it ended: the last line."""
         good = result.status == "completed"
         mark, colour = ("✓", "green") if good else ("✗", "red")
-        why = f": {visible_line(result.error_message)}" if result.error_message else ""
+        error = (result.error_message or "").removeprefix(_AT_ONCE)
+        why = f": {visible_line(error)}" if error else ""
         turns = f"{result.turns} turn{'' if result.turns == 1 else 's'}"
         facts = f" · {turns} · {result.usage.total:,} tokens · {elapsed_s:.1f} s"
         ending = self._palette.paint(f"{mark} {ENDINGS[result.status]}{why}", "bold", colour)

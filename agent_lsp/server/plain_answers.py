@@ -34,6 +34,8 @@ _REMEDIES = {
     "auth": "Set its key and run the prompt again; `agent-lsp doctor` says where keys are looked for.",
     "timeout": "Run the prompt again, or choose another model.",
 }
+_AT_ONCE = "llm request error: "
+"""How the engine marks what it did not try again: for traces, and nothing to a person."""
 _CUT: Mapping[Finish | None, str] = {
     "length": "The answer was cut at the model's output limit:",
     "refusal": "The model refused to answer.",
@@ -120,7 +122,7 @@ class Answers:
 
 def told(answer: RunAnswer) -> tuple[Literal["error", "warning", "info"], str]:
     """The kind and the text of the message for how a run has ended."""
-    why = visible_line(answer.error_message) if answer.error_message else ""
+    why = visible_line((answer.error_message or "").removeprefix(_AT_ONCE))
     match answer.status:
         case "completed" if answer.finish in _CUT:
             return "warning", f"{_CUT[answer.finish]}\n{answer.text}".strip()
@@ -133,7 +135,8 @@ def told(answer: RunAnswer) -> tuple[Literal["error", "warning", "info"], str]:
         case status:
             ending = _ENDINGS.get(status, status)
             said = f"{ending}: {why}" if why else f"{ending}."
-            return "error", f"{said}\n{_REMEDIES[status]}" if status in _REMEDIES else said
+            is_told = "agent-lsp doctor" in why  # most providers' adapters say so themselves
+            return "error", said if is_told or status not in _REMEDIES else f"{said}\n{_REMEDIES[status]}"
 
 
 def bounded(text: str) -> str:

@@ -218,3 +218,10 @@ class Terminal:
 )
 def test_colours_are_for_terminals_that_want_them(tty, environment, coloured):
     assert palette_for(Terminal(tty), environment).coloured is coloured
+
+
+def test_how_the_engine_marks_an_error_for_traces_is_not_shown_to_a_person():
+    usage = {"cache_read": 0, "cache_write": 0, "output": 0, "total": 0}
+    answer = {"status": "auth", "turns": 0, "usage": usage, "errorMessage": "llm request error: HTTP 401: bad key"}
+    shown = Renderer(Palette()).result(Result.model_validate(answer), 1.0)
+    assert "✗ the provider refused the credential: HTTP 401: bad key · 0 turns" in shown

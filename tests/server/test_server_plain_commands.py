@@ -229,7 +229,7 @@ async def test_a_failure_is_an_error_that_says_why(tmp_path, monkeypatch):
         ((kind, said),) = shown(client)
         assert (kind, said.split("\n")[0]) == (
             1,
-            "The provider refused the credential: llm request error: no such\\x1b key",
+            "The provider refused the credential: no such\\x1b key",
         )
         assert "`agent-lsp doctor`" in said
 
