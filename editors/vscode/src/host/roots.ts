@@ -9,6 +9,12 @@ export function roots(): Root[] {
     .map(({ name, uri }) => ({ name, uri: uri.toString() }));
 }
 
+/** The same, with the folder of a new session first. */
+export function rootsInOrder(wanted?: string): Root[] {
+  const first = rootFor(wanted);
+  return first ? [first, ...roots().filter(({ uri }) => uri !== first.uri)] : [];
+}
+
 /** The folder of a new session; undefined when no folder is open. */
 export function rootFor(wanted?: string): Root | undefined {
   return chosenRoot(roots(), wanted, vscode.window.activeTextEditor?.document.uri.toString());

@@ -23,7 +23,8 @@ export class Sessions {
   readonly #changed: vscode.EventEmitter<Change>;
   readonly onDidChange: vscode.Event<Change>;
   #shown: string | undefined;
-  #nextWorkspace: string | undefined;
+  /** The folder that was named for the next session, if one was. */
+  nextWorkspace: string | undefined;
 
   constructor(ctx: Ctx, server: Server) {
     this.#ctx = ctx;
@@ -70,7 +71,7 @@ export class Sessions {
 
   /** Makes a session on the server and puts it on screen. */
   async create(params: NewParams): Promise<SessionInfo> {
-    const workspace = rootFor(params.workspace ?? this.#nextWorkspace)?.uri;
+    const workspace = rootFor(params.workspace ?? this.nextWorkspace)?.uri;
     if (workspace === undefined) {
       throw new Error("Open a folder first: the agent works in one.");
     }
@@ -81,6 +82,7 @@ export class Sessions {
       workspace,
       ...(mode === undefined ? {} : { approvalMode: mode }),
     });
+    this.nextWorkspace = undefined;
     this.#take(info);
     this.#show(info.sessionId, { silently: true });
     return info;
@@ -88,9 +90,11 @@ export class Sessions {
 
   /** Puts nothing on screen: the next text begins a new session, in that folder if one is named. */
   leave(workspace?: string): void {
-    this.#nextWorkspace = workspace;
+    this.nextWorkspace = workspace;
     if (this.#shown !== undefined) {
       this.#show(undefined);
+    } else {
+      this.#changed.fire({ kind: "info", sessionId: "" });
     }
   }
 

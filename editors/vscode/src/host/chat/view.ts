@@ -3,11 +3,11 @@ import * as vscode from "vscode";
 import { Batches } from "../../logic/batches";
 import type { Pending } from "../../logic/approvals";
 import type { Sight } from "../../logic/attention";
-import type { Choices, HostToView, OpenApproval, OpenQuestion, SessionShown, ViewCommand, ViewToHost } from "../../shared/bridge";
+import type { Choices, HostToView, OpenApproval, OpenQuestion, Root, SessionShown, ViewCommand, ViewToHost } from "../../shared/bridge";
 import { chatPage } from "../../shared/page";
 import type { Ctx } from "../ctx";
 import type { Decisions, Stage } from "../decisions";
-import { roots } from "../roots";
+import { rootsInOrder } from "../roots";
 import type { Server } from "../server";
 import type { Sessions } from "../sessions";
 import type { Settings } from "../settings";
@@ -42,6 +42,7 @@ export class ChatView implements vscode.WebviewViewProvider, Stage {
   #view: vscode.WebviewView | undefined;
   #ready = false;
   #page = 0;
+  #toldRoots = "";
   #choices: Choices | undefined;
   #listener: Listener | undefined;
   #onceReady: (() => void)[] = [];
@@ -65,7 +66,8 @@ export class ChatView implements vscode.WebviewViewProvider, Stage {
     ctx.own(vscode.window.onDidChangeWindowState(() => this.#sightChanged.fire()));
     ctx.own(settings.onDidChange(() => this.post({ kind: "settings", settings: settings.forView })));
     ctx.own(vscode.workspace.onDidGrantWorkspaceTrust(() => this.post({ kind: "settings", settings: settings.forView })));
-    ctx.own(vscode.workspace.onDidChangeWorkspaceFolders(() => this.post({ kind: "roots", roots: roots() })));
+    ctx.own(vscode.workspace.onDidChangeWorkspaceFolders(() => this.#tellRoots()));
+    ctx.own(vscode.window.onDidChangeActiveTextEditor(() => this.#tellRoots()));
     ctx.own(server.onDidChangeStatus((status) => this.#serverIs(status.state)));
     ctx.own(sessions.onDidChange((change) => this.#changed(change)));
     server.on("agent/message", (params) => this.#forward({ method: "agent/message", params }));
@@ -139,7 +141,7 @@ export class ChatView implements vscode.WebviewViewProvider, Stage {
       server: server.status,
       choices: this.choices,
       settings: settings.forView,
-      roots: roots(),
+      roots: this.#roots(),
       ...this.#shown(),
     });
     this.#sightChanged.fire();
@@ -221,6 +223,21 @@ export class ChatView implements vscode.WebviewViewProvider, Stage {
     return this.#ready && this.#parts.sessions.shownId === sessionId;
   }
 
+  #roots(): Root[] {
+    const roots = rootsInOrder(this.#parts.sessions.nextWorkspace);
+    this.#toldRoots = JSON.stringify(roots);
+    return roots;
+  }
+
+  /** The folder of the next session is that of the active file: told when it is another one. */
+  #tellRoots(): void {
+    const before = this.#toldRoots;
+    const roots = this.#roots();
+    if (this.#toldRoots !== before) {
+      this.post({ kind: "roots", roots });
+    }
+  }
+
   #post(message: HostToView): void {
     void this.#view?.webview.postMessage(message);
   }
@@ -241,6 +258,7 @@ export class ChatView implements vscode.WebviewViewProvider, Stage {
 
   #changed(change: Parameters<Parameters<Sessions["onDidChange"]>[0]>[0]): void {
     const { shown } = this.#parts.sessions;
+    this.#tellRoots();
     if (change.kind === "shown") {
       this.showSession();
       this.#sightChanged.fire();
