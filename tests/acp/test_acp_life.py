@@ -553,6 +553,7 @@ async def test_authenticate_looks_for_a_credential(tmp_path, monkeypatch):
 
 
 async def test_a_client_brings_servers_of_tools_along(tmp_path, work, monkeypatch):
+    monkeypatch.setattr("agent_lsp.tools.mcp.servers.WAIT_S", 600)
     server = Path(__file__).parents[1] / "tools" / "mcp_server.py"
     environ = [{"name": "A", "value": "b"}]
     given = {"name": "mine", "command": sys.executable, "args": [str(server), "plain"], "env": environ}

@@ -135,20 +135,21 @@ async def test_sockets_of_services_are_not_there(confined, tmp_path):
 async def test_a_command_and_what_it_started_end_with_the_session(confined, home):
     os.mkfifo(home / "work/pids")
     toolset = confined()
-    background = {"cmd": "setsid sleep 86413 & echo 1 > pids; wait", "run_in_background": True}
+    stays = "setsid sh -c 'echo 1 > pids; read more < pids' stays-behind & wait"
+    background = {"cmd": stays, "run_in_background": True}
     assert toolset.check(call("exec_command", background)) is None
     await use(toolset, "exec_command", background)
     read_pids(home / "work/pids", 1)
-    inside = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal() and _sleeps(entry)]
+    inside = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal() and _stays(entry)]
     assert inside
     await toolset.close()
     for pid in inside:
         wait_until_gone(pid)
 
 
-def _sleeps(entry):
+def _stays(entry):
     try:
-        return (entry / "cmdline").read_bytes() == b"sleep\x0086413\x00"
+        return (entry / "cmdline").read_bytes().endswith(b"\0stays-behind\0")
     except OSError:
         return False
 
