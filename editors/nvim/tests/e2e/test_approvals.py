@@ -1,6 +1,7 @@
 """Approvals: shown without being entered, answered only on purpose, in any order, or withdrawn."""
 
 import re
+import time
 
 import pytest
 from harness.agent import answer, ended, focus, run
@@ -9,6 +10,15 @@ from harness.model import say, use
 EDIT = {"file_path": "greeter.py", "old_string": "Helo", "new_string": "Hello"}
 READ = [use("read_file", {"file_path": "greeter.py"})]
 PLACE = "return { vim.api.nvim_get_current_win(), vim.api.nvim_get_current_tabpage(), vim.fn.getreg('\"') }"
+PUT = """
+local title = ...
+local diff = "--- a\\n+++ b\\n@@ -1,400 +1,400 @@\\n" .. ("-old line\\n+new line\\n"):rep(400)
+local handle = require("agent_lsp.protocol").handlers()["agent/approve"]
+coroutine.wrap(handle)(nil, {
+  sessionId = "s", title = title, permission = "rw", toolCall = { tool_call_id = title, name = "edit_file", arguments = "" },
+  preview = { kind = "edit", uri = "file:///a", diff = diff, created = false },
+}, {})
+"""
 COMMAND = "echo one && printf 'two\\n' > two.txt"
 
 
@@ -63,6 +73,20 @@ def test_it_is_not_entered_and_keys_go_on_to_where_they_went(nvim, model):
     nvim.type("<Esc>:bd!<CR>")
     answer(nvim, "Edit greeter.py", "a")
     assert ended(nvim) == "completed"
+
+
+def test_it_is_on_the_screen_within_100_ms(nvim, rehearsal):
+    nvim.lua("require('agent_lsp.client').prepare()")
+    nvim.edit("notes.txt")
+    waits_s = []
+    for number in range(5):
+        began = time.monotonic()
+        nvim.lua(PUT, f"Edit number {number}")
+        nvim.wait_for(f"Edit number {number}")
+        waits_s.append(time.monotonic() - began)
+        nvim.lua("require('agent_lsp.approval.questions').withdraw_all(function() return true end)")
+        nvim.wait_gone(f"Edit number {number}")
+    assert sorted(waits_s)[2] < 0.1, waits_s
 
 
 def test_a_pending_operator_survives_its_arrival(nvim, model):
