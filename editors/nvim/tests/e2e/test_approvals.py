@@ -15,7 +15,8 @@ local title = ...
 local diff = "--- a\\n+++ b\\n@@ -1,400 +1,400 @@\\n" .. ("-old line\\n+new line\\n"):rep(400)
 local handle = require("agent_lsp.protocol").handlers()["agent/approve"]
 coroutine.wrap(handle)(nil, {
-  sessionId = "s", title = title, permission = "rw", toolCall = { tool_call_id = title, name = "edit_file", arguments = "" },
+  sessionId = "s", title = title, permission = "rw",
+  toolCall = { tool_call_id = title, name = "edit_file", arguments = "" },
   preview = { kind = "edit", uri = "file:///a", diff = diff, created = false },
 }, {})
 """
