@@ -63,7 +63,7 @@ class Home:
             input="y\n" * 5,
             capture_output=True,
             text=True,
-            timeout=55,
+            timeout=200,
         )
         assert done.returncode == status, f"{line}\n{done.stdout}\n{done.stderr}"
         if line.startswith(("export ", "source ")):

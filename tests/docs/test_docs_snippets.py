@@ -50,6 +50,7 @@ def home(tmp_path):
     return Home(tmp_path)
 
 
+@pytest.mark.timeout(300)  # several starts of the server, on a machine that may be busy
 @named(of("sh"))
 def test_shell_commands_run(snippet, home):
     for line in lines_of(snippet):
@@ -152,9 +153,9 @@ def test_lua_compiles(snippet, tmp_path):
     file.write_text(snippet.body)
     if editor := neovim():
         command = [editor, "--clean", "--headless", "-l", "-", str(file)]
-        done = subprocess.run(command, input="assert(loadfile(arg[1]))", capture_output=True, text=True, timeout=30)
+        done = subprocess.run(command, input="assert(loadfile(arg[1]))", capture_output=True, text=True, timeout=55)
     elif luac := shutil.which("luac"):
-        done = subprocess.run([luac, "-p", str(file)], capture_output=True, text=True, timeout=30)
+        done = subprocess.run([luac, "-p", str(file)], capture_output=True, text=True, timeout=55)
     else:
         pytest.skip("neither Neovim nor luac is installed")
     assert (done.returncode, done.stderr) == (0, "")
@@ -168,7 +169,7 @@ def test_elisp_can_be_read(snippet, tmp_path):
     file.write_text(snippet.body)
     reading = "(condition-case nil (while t (read (current-buffer))) (end-of-file t))"
     script = f'(with-temp-buffer (insert-file-contents "{file}") (emacs-lisp-mode) (check-parens) {reading})'
-    done = subprocess.run(["emacs", "--batch", "-Q", "--eval", script], capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["emacs", "--batch", "-Q", "--eval", script], capture_output=True, text=True, timeout=55)
     assert done.returncode == 0, done.stderr
 
 
