@@ -3,38 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.server.compact_handlers import CompactHandlers
 from agent_lsp.server.configuration import ConfigurationHandlers
 from agent_lsp.server.connection import Connection
-from agent_lsp.server.edits import EditHandlers
 from agent_lsp.server.handshake import Configuration
 from agent_lsp.server.hub import Hub
+from agent_lsp.server.late_handlers import Groups, LateHandlers
 from agent_lsp.server.model_handlers import ModelHandlers
-from agent_lsp.server.run_handlers import RunHandlers
 from agent_lsp.server.session_handlers import SessionHandlers
-from agent_lsp.server.snapshots import SnapshotHandlers
-from agent_lsp.server.usage_handlers import UsageHandlers
-from agent_lsp.wire.service import Service
+from agent_lsp.wire.service import Method, Service
+
+if TYPE_CHECKING:
+    from agent_lsp.server.run_handlers import RunHandlers
+
+
+_RUNS = ("agent/run", "agent/steer", "agent/unsteer", "agent/abort", "agent/retryNow")
+_RUN_NOTIFICATIONS = ("window/workDoneProgress/cancel",)
+_EDITS = ("agent/edits", "agent/edits/keep", "agent/edits/undo")
+_SNAPSHOTS = ("agent/session/snapshot",)
+_USAGE = ("agent/usage",)
 
 
 def service(connection: Connection, hub: Hub, configured: Callable[[Configuration], None]) -> Service:
     """What the connection serves, on the sessions of `hub`. `configured` gets the configuration whenever it changes."""
-    sessions, runs, contexts = SessionHandlers(connection, hub), RunHandlers(connection, hub), CompactHandlers(hub)
-    models = ModelHandlers(connection, hub)
-    requests = sessions.requests() | runs.requests() | contexts.requests() | models.requests()
-    requests |= EditHandlers(hub).requests() | SnapshotHandlers(hub).requests() | UsageHandlers(hub).requests()
+    sessions, contexts, models = SessionHandlers(connection, hub), CompactHandlers(hub), ModelHandlers(connection, hub)
+    late = _Late(connection, hub)
+    groups: Groups[Method[Any]] = {
+        _RUNS: lambda: late.runs.requests(),
+        _EDITS: late.edits,
+        _SNAPSHOTS: late.snapshots,
+        _USAGE: late.usage,
+    }
+    requests = LateHandlers(sessions.requests() | contexts.requests() | models.requests(), groups)
     client = connection.greeted.client
+    offered: dict[str, Method[Any]] = {}
     if client.plain or client.can("codeActions"):
         from agent_lsp.server.plain_commands import PlainHandlers  # 3 ms that a client with a plugin need not wait
 
         plain = PlainHandlers(connection, hub, requests)
-        requests |= plain.requests() if client.plain else plain.offers()
+        offered = plain.requests() if client.plain else plain.offers()
     return Service(
-        requests=models.patient(requests),
-        notifications=hub.editor.documents.notifications()
-        | runs.notifications()
-        | ConfigurationHandlers(connection, configured).notifications(),
+        requests=models.patient(requests, offered),
+        notifications=LateHandlers(
+            hub.editor.documents.notifications() | ConfigurationHandlers(connection, configured).notifications(),
+            {_RUN_NOTIFICATIONS: lambda: late.runs.notifications()},
+        ),
         shutdown=hub.abort_all,
         close=hub.close_all,
     )
+
+
+class _Late:
+    """Imports and makes handlers: 6 ms that the first session need not wait for."""
+
+    def __init__(self, connection: Connection, hub: Hub) -> None:
+        self._connection, self._hub = connection, hub
+
+    @cached_property
+    def runs(self) -> RunHandlers:
+        """Those of requests and of a notification, which know of each other."""
+        from agent_lsp.server.run_handlers import RunHandlers
+
+        return RunHandlers(self._connection, self._hub)
+
+    def edits(self) -> dict[str, Method[Any]]:
+        """Those of edits."""
+        from agent_lsp.server.edits import EditHandlers
+
+        return EditHandlers(self._hub).requests()
+
+    def snapshots(self) -> dict[str, Method[Any]]:
+        """Those of snapshots."""
+        from agent_lsp.server.snapshots import SnapshotHandlers
+
+        return SnapshotHandlers(self._hub).requests()
+
+    def usage(self) -> dict[str, Method[Any]]:
+        """Those of usage."""
+        from agent_lsp.server.usage_handlers import UsageHandlers
+
+        return UsageHandlers(self._hub).requests()

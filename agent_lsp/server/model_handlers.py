@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Mapping
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from agent_lsp.errors import ModelUnsettled, SessionNotFound
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub
+from agent_lsp.server.late_handlers import LateHandlers
 from agent_lsp.server.methods import ModelTestParams, NoParams, Params
-from agent_lsp.server.run_methods import RunParams
 from agent_lsp.slotted import replace
 from agent_lsp.wire.service import Call, Method
+
+if TYPE_CHECKING:
+    from agent_lsp.server.run_methods import RunParams
+
+_RUN = "agent/run"
 
 
 class ModelHandlers:
@@ -46,16 +52,23 @@ class ModelHandlers:
         given = params.model
         return self._test(given if isinstance(given, str) else given.name)
 
-    def patient(self, requests: Mapping[str, Method[Any]]) -> dict[str, Method[Any]]:
+    def patient(
+        self, requests: Mapping[str, Method[Any]], offered: Mapping[str, Method[Any]]
+    ) -> Mapping[str, Method[Any]]:
         """The methods, each of which looks for a model, when it needs one, and begins again.
 
         Whatever the client says meanwhile waits, so that everything still comes in the order in which it was said.
         """
-        return {name: self._patient(method) for name, method in requests.items()}
+        ready = {name: self._patient(method) for name, method in offered.items()}
+        names = [name for name in requests if name not in ready]
+        return LateHandlers(ready, {(name,): partial(self._patient_named, name, requests) for name in names})
+
+    def _patient_named(self, name: str, requests: Mapping[str, Method[Any]]) -> dict[str, Method[Any]]:
+        return {name: self._patient(requests[name])}
 
     def _patient(self, method: Method[Any]) -> Method[Any]:
         def handler(params: Params, call: Call) -> Any:
-            if isinstance(params, RunParams) and self._may_have_new_key(params):
+            if call.method == _RUN and self._may_have_new_key(cast("RunParams", params)):
                 return self._once_looked(method, params, call, afresh=True)
             try:
                 return method.handler(params, call)
