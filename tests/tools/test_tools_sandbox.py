@@ -134,8 +134,9 @@ async def test_sockets_of_services_are_not_there(confined, tmp_path):
 @needs_bwrap
 async def test_a_command_and_what_it_started_end_with_the_session(confined, home):
     os.mkfifo(home / "work/pids")
+    os.mkfifo(home / "work/nothing")
     toolset = confined()
-    stays = "setsid sh -c 'echo 1 > pids; read more < pids' stays-behind & wait"
+    stays = "setsid sh -c 'echo 1 > pids; read more < nothing' stays-behind & wait"
     background = {"cmd": stays, "run_in_background": True}
     assert toolset.check(call("exec_command", background)) is None
     await use(toolset, "exec_command", background)
