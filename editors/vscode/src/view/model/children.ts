@@ -11,6 +11,7 @@ const LINE_CHARS = 200;
 /** All subagents of a session, by session id; grandchildren count as their parent. */
 export class Children {
   private readonly known = new Map<string, ChildActivity>();
+  private readonly stopped: ChildActivity[] = [];
 
   /** The activity of a child; made when it is first heard of. */
   of(sessionId: string): ChildActivity {
@@ -22,9 +23,9 @@ export class Children {
     return child;
   }
 
-  /** Those that are at work. */
-  running(): ChildActivity[] {
-    return [...this.known.values()].filter((child) => child.running);
+  /** Those that were interrupted since this was asked last. */
+  takeStopped(): ChildActivity[] {
+    return this.stopped.splice(0);
   }
 
   /** Takes a message with an origin; the child whose activity changed, null when nothing of it is shown. */
@@ -57,6 +58,7 @@ export class Children {
         return child;
       case "abort":
         child.running = false;
+        this.stopped.push(child);
         return child;
       default:
         return null;

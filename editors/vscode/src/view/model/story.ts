@@ -227,6 +227,7 @@ export class Story {
     const answer = this.answer ?? (payload.text.trim() || payload.stop_reason ? this.newAnswer(at) : null);
     this.answer = null;
     answer?.complete(payload.text, payload.stop_reason);
+    if (payload.text.trim() === "" && !payload.stop_reason) for (const row of answer?.rows ?? []) this.remove(row);
   }
 
   private thought(text: string, at: string, stop: ThinkingRow["stop"]): void {
@@ -260,10 +261,12 @@ export class Story {
     this.add(row);
   }
 
-  /** The calls of this run that were interrupted, in words. */
+  /** What was interrupted with the run, in words: its calls, and subagents in the background. */
   private stopped(): string[] {
-    const calls = [...this.tools.rows.values()].filter((row) => row.status === "stopped" && row.at >= this.runs.startedAt);
-    return calls.map((row) => {
+    const { startedAt } = this.runs;
+    const calls = [...this.tools.rows.values()].filter((row) => row.status === "stopped" && row.at >= startedAt);
+    const children = this.children.takeStopped().map((child) => this.parents.get(child));
+    return [...new Set([...calls, ...children.filter((row) => row !== undefined)])].map((row) => {
       const { verb, subject } = toolTitle(row.name, readArguments(row.arguments));
       return `${verb} ${subject}`.trim();
     });

@@ -160,9 +160,10 @@ export class App {
   /** A session is on screen, another one or the same anew. */
   private shown({ session, state, draft, approvals, questions }: SessionShown): void {
     const isOther = session?.sessionId !== this.session?.sessionId;
+    this.drafts.flush();
     const typed = this.session === null ? this.parts.composer.draft : null;
     this.session = session;
-    this.state = state;
+    this.state = state ?? (session && { sessionId: session.sessionId, state: session.state, queued: 0, pendingApprovals: approvals.length });
     this.parts.sending.forget();
     this.stopping.over();
     this.parts.dock.clear();

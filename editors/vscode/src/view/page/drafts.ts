@@ -31,7 +31,8 @@ export class Drafts {
     this.timer = window.setTimeout(() => this.flush(), PAUSE_MS);
   }
 
-  private flush(): void {
+  /** Hands over what waits: another session is coming on screen. */
+  flush(): void {
     window.clearTimeout(this.timer);
     this.waiting?.();
     this.waiting = null;

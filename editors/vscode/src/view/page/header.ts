@@ -16,7 +16,7 @@ export interface HeaderHost {
 export class Header {
   readonly element: HTMLElement;
   readonly gauge = new GaugeView();
-  private readonly title = make("h2", { class: "title" });
+  private readonly title = make("h1", { class: "title" });
   private readonly rename: HTMLButtonElement;
   private readonly field = make("input", { class: "title-field", attributes: { "aria-label": "Rename the session", type: "text" } });
   private readonly root = make("span", { class: "root" });
@@ -64,8 +64,9 @@ export class Header {
     const signature = roots.map((root) => root.uri).join("\n");
     if (this.roots.dataset.roots === signature) return;
     this.roots.dataset.roots = signature;
-    const first = make("option", { text: "Folder of the active file", attributes: { value: "" } });
-    this.roots.replaceChildren(first, ...roots.map((root) => make("option", { text: root.name, attributes: { value: root.uri } })));
+    // The host puts the folder of the active file first; it is taken as long as nobody chooses.
+    const options = roots.map((root, index) => make("option", { text: root.name, attributes: { value: index === 0 ? "" : root.uri } }));
+    this.roots.replaceChildren(...options);
     this.roots.value = this.chosen ?? "";
   }
 

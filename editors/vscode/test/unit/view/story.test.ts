@@ -79,6 +79,11 @@ describe("a stream", () => {
     );
   });
 
+  it("of nothing leaves no row behind", () => {
+    expect(told(streamed({ type: "text", role: "assistant", text: "" }, [])).rows).toEqual([]);
+    expect(told(streamed({ type: "thinking", role: "assistant", thinking: "" }, [])).rows).toEqual([]);
+  });
+
   it("that was cut keeps what came, and says so", () => {
     const story = told(streamed({ type: "text", role: "assistant", text: "Half a th", stop_reason: "timeout" }, ["Half", " a th"]));
     expect(story.rows).toMatchObject([{ kind: "answer", text: "Half a th", stop: "timeout", open: false }]);
@@ -197,6 +202,20 @@ describe("a run's end", () => {
 });
 
 describe("subagents", () => {
+  it("in the background are named when a stop ends them with the run", () => {
+    const story = new Story(silent);
+    story.begin("r", "go", "2026-11-29T00:00:00.000Z");
+    for (const one of [
+      message({ type: "tool_call", role: "assistant", name: "run_subagent", arguments: '{"prompt":"Look around"}', tool_call_id: "c" }),
+      message({ type: "subagent", session_id: "child" }),
+      message({ type: "tool_call_output", role: "user", tool_call_id: "c", output: "[subagent running]" }),
+      message({ type: "request_begin" }, ["child"]),
+      message({ type: "abort" }, ["child"]),
+      message({ type: "abort" }),
+    ]) story.apply(one);
+    expect(story.end()).toMatchObject({ ended: ["Subagent Look around"] });
+  });
+
   it("are part of the call that started them, told by the origin of their messages", () => {
     const prompt = '{"prompt":"Find callers"}';
     const story = told([
