@@ -43,9 +43,9 @@ class Telemetry:
         from agent_lsp.telemetry.observer import Observer, Subject
         from agent_lsp.telemetry.sink import ObservedSink
 
-        endpoint = model.endpoint
-        port = urlsplit(endpoint.base_url).port
-        subject = Subject(meta.session_id, meta.parent_id, endpoint.provider, endpoint.model, endpoint.host, port)
+        at = model.endpoint
+        host, port = at.host, _port(at.base_url)
+        subject = Subject(meta.session_id, meta.parent_id, at.provider, at.model, host, port)
         return replace(ports, sink=ObservedSink(ports.sink, Observer(exporter.instruments, subject)))
 
     async def close(self) -> None:
@@ -57,9 +57,21 @@ class Telemetry:
         if self._exporter is None:
             try:
                 from agent_lsp.telemetry.export import over_otlp
+
+                self._exporter = over_otlp(self._settings.endpoint, has_content=self._settings.content)
             except ImportError:
-                self._is_on = False
-                self._warn(_MISSING)
-                return None
-            self._exporter = over_otlp(self._settings.endpoint, has_content=self._settings.content)
+                self._give_up(_MISSING)
+            except ValueError as error:  # an OTEL_… variable that means nothing to the SDK
+                self._give_up(f"telemetry is off, because OpenTelemetry cannot be set up: {error}")
         return self._exporter
+
+    def _give_up(self, why: str) -> None:
+        self._is_on = False
+        self._warn(why)
+
+
+def _port(url: str) -> int | None:
+    try:
+        return urlsplit(url).port
+    except ValueError:
+        return None

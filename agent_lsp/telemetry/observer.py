@@ -20,11 +20,11 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from agent_lsp.messages.content import Content, Text, ToolCall, ToolCallOutput
 from agent_lsp.messages.envelope import Message
-from agent_lsp.messages.events import ApprovalDecision, RequestBegin, RequestEnd, TokenCounts, TokenUsage
+from agent_lsp.messages.events import ApprovalDecision, RequestBegin, RequestEnd, SessionUpdate, TokenCounts, TokenUsage
 from agent_lsp.telemetry import names
 
 _AGENT = "agent-lsp"
-_TELLING = (RequestBegin, RequestEnd, TokenUsage, ApprovalDecision, Text, ToolCall, ToolCallOutput)
+_TELLING = (RequestBegin, RequestEnd, TokenUsage, ApprovalDecision, SessionUpdate, Text, ToolCall, ToolCallOutput)
 _MOST_CHARS = 32_768
 """Of one attribute with content: collectors refuse what is much longer."""
 
@@ -73,7 +73,7 @@ class Observer:
         payload = message.payload
         if not isinstance(payload, _TELLING) or message.origin:
             return
-        if run_id != self._run_id:
+        if run_id is not None and run_id != self._run_id:
             self.rest()
             self._begin_run(run_id)
         match payload:
@@ -91,6 +91,11 @@ class Observer:
             case ToolCallOutput():
                 self._end_call(payload)
                 self._heard.append(payload)
+            case SessionUpdate(model=str(name)):
+                provider, _, model = name.partition("/")
+                self._subject = self._subject._replace(provider=provider, model=model, host="", port=None)
+            case SessionUpdate():
+                pass
             case Text():
                 (self._said if payload.role == "assistant" else self._heard).append(payload)
 
@@ -116,10 +121,8 @@ class Observer:
 
     # --- what goes on ---
 
-    def _begin_run(self, run_id: str | None) -> None:
+    def _begin_run(self, run_id: str) -> None:
         self._run_id = run_id
-        if run_id is None:
-            return
         above = self._instruments.runs.get(self._subject.parent_id or "")
         about = self._about("invoke_agent") | {names.AGENT: _AGENT}
         self._run = self._start(f"invoke_agent {_AGENT}", SpanKind.INTERNAL, about, above)

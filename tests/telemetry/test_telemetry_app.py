@@ -116,3 +116,12 @@ def test_offline_means_that_nobody_elsewhere_is_told(endpoint, is_told):
     values = {"offline": True, "telemetry": {"enabled": True, "endpoint": endpoint}}
     Telemetry(Settings.model_validate(values), said.append)
     assert bool(said) == is_told
+
+
+def test_a_variable_that_means_nothing_turns_it_off_and_is_said(monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "soon")
+    said = []
+    telemetry = Telemetry(Settings.model_validate({"telemetry": {"enabled": True}}), said.append)
+    ports = object()
+    assert telemetry.observed(ports, None, None) is ports and telemetry.observed(ports, None, None) is ports
+    assert len(said) == 1 and "cannot be set up" in said[0] and "soon" in said[0]

@@ -11,7 +11,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from agent_lsp.engine.ports import StateChange
 from agent_lsp.messages.content import PartialText, Text, ToolCall, ToolCallOutput
 from agent_lsp.messages.envelope import envelope
-from agent_lsp.messages.events import ApprovalDecision, RequestBegin, RequestEnd, TokenCounts, TokenUsage
+from agent_lsp.messages.events import ApprovalDecision, RequestBegin, RequestEnd, SessionUpdate, TokenCounts, TokenUsage
 from agent_lsp.telemetry import names
 from agent_lsp.telemetry.export import Exporter
 from agent_lsp.telemetry.observer import Observer, Subject
@@ -189,6 +189,27 @@ def test_what_an_abort_leaves_open_is_closed_with_the_run():
     spans = rig.memory.get_finished_spans()
     assert [span.attributes.get("error.type") for span in spans] == [None, "interrupted", "interrupted", None]
     assert spans[-1].attributes["agent_lsp.run.status"] == "auth"
+
+
+def test_after_a_change_of_model_requests_are_those_of_the_new_one():
+    rig = Rig()
+    rig.say(SessionUpdate(model="anthropic/claude-sonnet-5"), SessionUpdate(title="A title"), run_id=None)
+    rig.say(*turn(call=False))
+    rig.rest()
+    attributes = rig.spans()["chat claude-sonnet-5"].attributes
+    assert attributes["gen_ai.provider.name"] == "anthropic" and "server.address" not in attributes
+
+
+def test_a_compaction_by_hand_is_a_request_without_a_run_and_splits_none():
+    rig = Rig()
+    rig.say(RequestBegin(), RequestEnd(status="completed"), run_id=None)
+    rig.say(RequestBegin())
+    rig.say(SessionUpdate(title="A title"), run_id=None)
+    rig.say(RequestEnd(status="completed"))
+    rig.rest()
+    spans = rig.memory.get_finished_spans()
+    assert [span.name for span in spans] == ["chat gemini-2.5-pro", "chat gemini-2.5-pro", "invoke_agent agent-lsp"]
+    assert spans[0].parent is None and spans[1].parent.span_id == spans[2].context.span_id
 
 
 def test_a_queued_run_begins_a_span_of_its_own():
