@@ -119,7 +119,7 @@ def test_offline_means_that_nobody_elsewhere_is_told(endpoint, is_told):
 
 
 def test_a_variable_that_means_nothing_turns_it_off_and_is_said(monkeypatch):
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "soon")
+    monkeypatch.setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "soon")
     said = []
     telemetry = Telemetry(Settings.model_validate({"telemetry": {"enabled": True}}), said.append)
     ports = object()
