@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { proposedDiff } from "../logic/patch";
 import type { Runs } from "./chat/runs";
 import type { ChatView, Parts } from "./chat/view";
 import type { Diffs } from "./diffs";
@@ -51,10 +52,10 @@ export function registerChatCommands({ ctx, sessions }: Parts, view: ChatView): 
 export function registerSessionCommands({ ctx, server, sessions, decisions }: Parts, diffs: Diffs): void {
   ctx.command("showProposedDiff", async () => {
     const waiting = decisions.book.meant(sessions.shownId);
-    const preview = waiting?.params.preview;
-    if (preview?.kind === "edit") {
-      const workspace = sessions.get(waiting?.params.sessionId ?? "")?.workspace;
-      await diffs.show({ uri: preview.uri, diff: preview.diff, title: waiting?.params.title ?? "Proposed edit", workspace });
+    const proposed = proposedDiff(waiting?.params.preview);
+    if (waiting && proposed) {
+      const { title, sessionId } = waiting.params;
+      await diffs.show({ ...proposed, title, workspace: sessions.get(sessionId)?.workspace });
     } else {
       void vscode.window.showInformationMessage("What waits for your decision is no edit.");
     }

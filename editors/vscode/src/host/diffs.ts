@@ -7,9 +7,9 @@ import { roots } from "./roots";
 
 const SCHEME = "agent-lsp-diff";
 
-/** A diff to be shown. `uri`: its file, or the first one of several; `workspace`: what its names are relative to. */
+/** A diff to be shown. `uri`: its file, if that is known; `workspace`: what its names are relative to. */
 export interface Shown {
-  readonly uri: string;
+  readonly uri: string | undefined;
   readonly diff: string;
   readonly title: string;
   readonly workspace: string | undefined;
@@ -48,8 +48,8 @@ export class Diffs implements vscode.TextDocumentContentProvider {
       await vscode.commands.executeCommand("vscode.changes", title, resources);
       return;
     }
-    const file = vscode.Uri.parse(uri);
     const [patch] = patches;
+    const file = uri === undefined && patch ? fileOf(patch, workspace) : vscode.Uri.parse(uri ?? "text");
     const [left, right] = patch ? await this.#pair(file, patch) : [this.#text(file, "before", ""), this.#text(file, "after", diff)];
     await vscode.commands.executeCommand("vscode.diff", left, right, title, { preview: true });
   }

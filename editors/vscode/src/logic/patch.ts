@@ -1,5 +1,7 @@
 /** Makes the two sides of a diff editor from a unified diff and the text that it is about. */
 
+import type { Preview } from "../shared/protocol";
+
 interface Hunk {
   /** First line of the old text that it is about, from 0. */
   readonly start: number;
@@ -119,4 +121,14 @@ function applied(patch: FilePatch, text: string): string | undefined {
 function excerpt(patch: FilePatch): Sides {
   const joined = (side: "old" | "new") => patch.hunks.map((hunk) => hunk[side].join("\n")).join("\n⋯\n");
   return { left: joined("old"), right: joined("new"), whole: false };
+}
+
+/** The diff in a preview, with the file that it begins with; undefined when there is none in it. */
+export function proposedDiff(preview: Preview | undefined): { uri: string | undefined; diff: string } | undefined {
+  if (preview?.kind === "edit") {
+    return { uri: preview.uri, diff: preview.diff };
+  }
+  // Several files at once come as a text that is the diff of all of them.
+  const isDiff = preview?.kind === "text" && filePatches(preview.text).length > 0;
+  return isDiff ? { uri: undefined, diff: preview.text } : undefined;
 }

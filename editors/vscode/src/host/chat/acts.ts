@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import * as vscode from "vscode";
 import { pathReference, safeLink } from "../../logic/links";
+import { proposedDiff } from "../../logic/patch";
 import { NEW_SESSION_DRAFT, type Act } from "../../shared/bridge";
 import type { Diffs } from "../diffs";
 import type { EditCommands } from "../editCommands";
@@ -50,10 +51,10 @@ export class Acts {
   }
 
   /** What an approval shows is taken from the approval itself, not from what the view says of it. */
-  #proposed(key: string | undefined, uri: string, diff: string): { uri: string; diff: string } {
+  #proposed(key: string | undefined, uri: string, diff: string): { uri: string | undefined; diff: string } {
     const waiting = key === undefined ? undefined : this.#parts.decisions.book.get(key);
-    const preview = waiting?.kind === "approval" ? waiting.params.preview : undefined;
-    return preview?.kind === "edit" ? { uri: preview.uri, diff: preview.diff } : { uri, diff };
+    const proposed = waiting?.kind === "approval" ? proposedDiff(waiting.params.preview) : undefined;
+    return proposed ?? { uri: uri === "" ? undefined : uri, diff };
   }
 
   /** While the server starts, the view knows of no session, but the one that was on screen will be there again. */
