@@ -265,6 +265,26 @@ return {
     end)
   end,
 
+  ["a prompt that is read again, unloaded or wiped out goes on with its draft, and completes"] = function()
+    local one = session()
+    with_server({}, function()
+      for _, command in ipairs({ "edit", "edit!", "bdelete", "bwipeout!" }) do
+        prompt.open(one)
+        api.nvim_buf_set_lines(0, 0, -1, false, { "half " .. command })
+        type_keys("i<Esc>")
+        vim.cmd(command)
+        prompt.open(one)
+        local buf = api.nvim_get_current_buf()
+        equal(text(), "half " .. command)
+        vim.wait(1000, function()
+          return #vim.lsp.get_clients({ bufnr = buf, name = "agent_lsp_prompt" }) == 1
+        end, 5)
+        type_keys("A @b<Esc>")
+        equal({ command, vim.v.errmsg, #vim.lsp.get_clients({ bufnr = buf }) }, { command, "", 1 })
+      end
+    end)
+  end,
+
   ["our keys are nowhere but in our buffers, and all are listed by g?"] = function()
     local one = session()
     local function global()

@@ -233,22 +233,40 @@ local function has_completer()
   return false
 end
 
---- Attaches the server to a prompt. Without a completion plugin Neovim's own completes by itself.
 ---@param buf integer
-function M.attach(buf)
-  local id = vim.lsp.start({
-    name = NAME,
-    cmd = server,
-    root_dir = client.root(buf),
-  }, {
+local function start(buf)
+  if not vim.api.nvim_buf_is_loaded(buf) then
+    return
+  end
+  local id = vim.lsp.start({ name = NAME, cmd = server, root_dir = client.root(buf) }, {
     bufnr = buf,
     silent = true,
     reuse_client = function(one)
       return one.name == NAME
     end,
   })
-  if id and not has_completer() and vim.lsp.completion then
-    vim.lsp.completion.enable(true, id, buf, { autotrigger = true })
+  if not id or has_completer() then
+    return
+  end
+  vim.lsp.completion.enable(true, id, buf, { autotrigger = true })
+  vim.api.nvim_create_autocmd("BufUnload", {
+    group = vim.api.nvim_create_augroup("agent_lsp_completion_" .. buf, {}),
+    buffer = buf,
+    callback = function() -- Neovim forgets the buffer, but not to complete in it when it is read again
+      vim.lsp.completion.enable(false, id, buf)
+    end,
+  })
+end
+
+--- Attaches the server to a prompt. Without a completion plugin Neovim's own completes by itself.
+---@param buf integer
+function M.attach(buf)
+  if vim.lsp.get_clients({ name = NAME, bufnr = buf })[1] then
+    vim.schedule(function() -- it is being read again: Neovim is about to detach it
+      start(buf)
+    end)
+  else
+    start(buf)
   end
 end
 

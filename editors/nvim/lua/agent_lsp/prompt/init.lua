@@ -152,6 +152,49 @@ end
 
 ---@param buf integer
 ---@param id string
+local function set_keys(buf, id)
+  require("agent_lsp.prompt.keys").set(buf, {
+    send = function()
+      submit(id)
+    end,
+    walk = function(step)
+      walk(id, step)
+    end,
+    take_back = function()
+      take_back(id)
+    end,
+    close = function()
+      local session = sessions.get(id)
+      if session then
+        M.close(session)
+      end
+    end,
+  })
+end
+
+--- Keeps what is written. A buffer that was unloaded and read again is followed anew.
+---@param buf integer
+---@param id string
+local function follow(buf, id)
+  local group = api.nvim_create_augroup("agent_lsp_prompt_" .. buf, {})
+  api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
+    group = group,
+    buffer = buf,
+    callback = function()
+      keep_soon(id)
+    end,
+  })
+  api.nvim_create_autocmd({ "BufWinLeave", "BufUnload", "InsertLeave" }, {
+    group = group,
+    buffer = buf,
+    callback = function()
+      keep(id)
+    end,
+  })
+end
+
+---@param buf integer
+---@param id string
 local function prepare(buf, id)
   for name, value in pairs({ buftype = "nofile", bufhidden = "hide", buflisted = false, swapfile = false }) do
     api.nvim_set_option_value(name, value, { buf = buf })
@@ -161,38 +204,11 @@ local function prepare(buf, id)
   put(buf, drafts.of(id).text)
   if vim.bo[buf].filetype ~= "agent_prompt" then
     vim.bo[buf].filetype = "agent_prompt"
-    require("agent_lsp.prompt.keys").set(buf, {
-      send = function()
-        submit(id)
-      end,
-      walk = function(step)
-        walk(id, step)
-      end,
-      take_back = function()
-        take_back(id)
-      end,
-      close = function()
-        local session = sessions.get(id)
-        if session then
-          M.close(session)
-        end
-      end,
-    })
-    api.nvim_create_autocmd({ "TextChanged", "TextChangedI" }, {
-      buffer = buf,
-      callback = function()
-        keep_soon(id)
-      end,
-    })
-    api.nvim_create_autocmd({ "BufWinLeave", "BufUnload", "InsertLeave" }, {
-      buffer = buf,
-      callback = function()
-        keep(id)
-      end,
-    })
+    set_keys(buf, id)
     pcall(vim.treesitter.start, buf, "markdown")
-    require("agent_lsp.prompt.completion").attach(buf)
   end
+  follow(buf, id)
+  require("agent_lsp.prompt.completion").attach(buf)
 end
 
 ---@param session agent.Session
