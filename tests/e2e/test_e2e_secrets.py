@@ -26,11 +26,12 @@ def everything_kept(tmp_path):
 async def test_no_key_is_said_logged_or_kept(greet, model, providers, workspace, tmp_path):
     secrets = (KEY, HEADER, VARIABLE, NAMED)
     (workspace / "keys.txt").write_text("\n".join(secrets))
+    log = tmp_path / "data" / "agent.log"
     peer = await greet(
-        "--log-level",
-        "debug",
+        *("--log-level", "debug", "--log-file", str(log)),
         providers=providers,
         approvalMode="allow-all",
+        egressLog=True,
         variables={"OPENAI_API_KEY": VARIABLE, "MY_OWN_KEY": NAMED},
     )
     reading = [use("read_file", {"file_path": "keys.txt"}), use("exec_command", {"cmd": "env; cat keys.txt"})]
@@ -58,6 +59,7 @@ async def test_no_key_is_said_logged_or_kept(greet, model, providers, workspace,
         assert secret not in bytes(peer.server.errors)
         assert secret not in everything_kept(tmp_path)
         assert secret not in asked
+    assert log.stat().st_size and (tmp_path / "data" / "egress.log").stat().st_size
 
 
 async def test_a_wrong_setting_is_refused_without_the_key_beside_it(connect, options):

@@ -18,6 +18,7 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import nullcontext
 from multiprocessing import Process, Queue
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,22 @@ from typing import Any
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.fuzz import pure_targets, served_targets, trace_target  # noqa: E402
-from tests.fuzz.mutation import Edit, mutated, random_edits  # noqa: E402
-from tests.fuzz.target import Target  # noqa: E402
+
+def _instrumenting() -> Any:
+    """Has what is imported tell atheris which ways it takes, if that is to choose the inputs."""
+    if "--atheris" not in sys.argv:
+        return nullcontext()
+    try:
+        import atheris
+    except ImportError:
+        sys.exit("atheris is not installed: pip install atheris")
+    return atheris.instrument_imports(include=["agent_lsp"])
+
+
+with _instrumenting():
+    from tests.fuzz import pure_targets, served_targets, trace_target
+    from tests.fuzz.mutation import KINDS, LARGEST, Edit, mutated, random_edits
+    from tests.fuzz.target import Target
 
 FOUND = ROOT / "build" / "fuzz"
 CHUNK = 500
@@ -135,12 +149,7 @@ def fuzz(chosen: Sequence[Target], given: argparse.Namespace) -> int:
 
 def guided(target: Target) -> int:
     """Lets atheris choose the edits, by what they reach."""
-    try:
-        import atheris
-    except ImportError:
-        print("atheris is not installed: pip install atheris", file=sys.stderr)
-        return 2
-    from tests.fuzz.mutation import KINDS, LARGEST
+    import atheris
 
     kinds = list(KINDS)
 
@@ -153,7 +162,6 @@ def guided(target: Target) -> int:
             edits.append(Edit(kind, chosen.ConsumeIntInRange(0, LARGEST), chosen.ConsumeIntInRange(0, LARGEST)))
         target.try_all([mutated(sample, edits)])
 
-    atheris.instrument_all()
     atheris.Setup([sys.argv[0], *(f"-runs={runs}" for runs in [os.environ.get("FUZZ_INPUTS", "100000")])], one)
     atheris.Fuzz()
     return 0

@@ -87,4 +87,4 @@ def look_at(place: DataDir, path: Path) -> None:
 
 def targets() -> tuple[Target, ...]:
     """Made when they are wanted: the sessions have to be lived first."""
-    return (Target("trace", traces(), spoilt, 1_000),)
+    return (Target("trace", traces(), spoilt, 600),)
