@@ -133,5 +133,5 @@ def _require_key(provider: str, settings: Mapping[str, Any], environ: Mapping[st
         return
     names = catalog.key_names(provider, settings)
     where = " or ".join(names)
-    more = f", or providers.{provider}.api_key" if provider in BUILT_IN else ""
+    more = f", or keep it with `agent-lsp login {provider}`" if provider in BUILT_IN else ""
     raise ModelUnavailable(f"no API key for provider {provider!r}", hint=f"set {where} in the environment{more}")
