@@ -99,14 +99,14 @@ test("an edit that can no longer be undone says why", async ({ chat, model, serv
   await chat.run("go");
   const undo = chat.rows("tool").last().getByRole("button", { name: "Undo", exact: true });
   await expect(undo).toBeVisible();
-  writeFileSync(join(server.workspace, PATH), NUMBERS.replace("seven", "another seven"));
+  writeFileSync(join(server.workspace, PATH), NUMBERS.replace("seven", "something else"));
 
   await undo.click();
 
   await expect(chat.frame.locator("#app").or(bench.toasts.first())).toContainText(
     /changed since|cannot be undone|no longer/i,
   );
-  expect(readFileSync(join(server.workspace, PATH), "utf8")).toContain("another seven");
+  expect(readFileSync(join(server.workspace, PATH), "utf8")).toContain("something else");
 });
 
 test("after Undo all nothing of the repository has changed, and what a command did is said not to be undoable", async ({

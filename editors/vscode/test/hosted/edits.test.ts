@@ -131,3 +131,17 @@ test("what was typed over cannot be undone, and that is said", async () => {
   assert.equal(editor.document.getText(), "mine\n");
   assert.match(edits[0]?.reason ?? "", /changed/);
 });
+
+test("an edit of a closed file that somebody has changed since is not undone, and that is said", async () => {
+  writeFileSync(uriOf("closed.txt").fsPath, "one\nseven\nnine\n");
+  const sessionId = await edited(replace("closed.txt", "seven", "7"));
+  await standing(sessionId, 1);
+  writeFileSync(uriOf("closed.txt").fsPath, "one\nsomething else\nnine\n");
+
+  const { edits } = await inside.edits.undo({ sessionId });
+
+  assert.equal(onDisk("closed.txt"), "one\nsomething else\nnine\n");
+  assert.match(edits[0]?.reason ?? "", /changed/);
+  await standing(sessionId, 0);
+  assert.deepEqual(inside.edits.of(sessionId).map(({ state }) => state), ["changed"]);
+});

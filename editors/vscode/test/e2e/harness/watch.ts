@@ -17,6 +17,8 @@ const NOISE = [
   /Found unexpected null|punycode|Unrecognized feature/,
   /Ignoring fetching additional builtin extensions/,
   /navigator is now a global/,
+  /\/update\/check|\/mint-key/,
+  /ServiceWorker|when fetching the script/,
 ];
 
 export class Watch {

