@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing import Event, Process, Queue
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,7 @@ class Seen:
     """What was measured. Memory in MB, lag in seconds; samples in order of time."""
 
     lag_s: list[float] = field(default_factory=list)
+    idle_lag_s: list[float] = field(default_factory=list)
     memory_mb: list[float] = field(default_factory=list)
     tasks: list[int] = field(default_factory=list)
     descriptors: list[int] = field(default_factory=list)
@@ -191,12 +193,25 @@ def expect(answer: dict[str, Any], statuses: tuple[str, ...] | None, seen: Seen)
     seen.did[status or "asked"] += 1
 
 
-async def probe(seen: Seen) -> None:
+async def probe(lag_s: list[float]) -> None:
     """How much later than asked for the loop wakes somebody up."""
     while True:
         before = time.perf_counter()
         await asyncio.sleep(PROBE_S)
-        seen.lag_s.append(time.perf_counter() - before - PROBE_S)
+        lag_s.append(time.perf_counter() - before - PROBE_S)
+
+
+def idle(stop: Any, told: Any) -> None:
+    """The same in a process that does nothing else: what of the lag is the machine's."""
+    lag_s: list[float] = []
+
+    async def until_told() -> None:
+        probing = asyncio.create_task(probe(lag_s))
+        await asyncio.to_thread(stop.wait)
+        probing.cancel()
+
+    asyncio.run(until_told())
+    told.put(sorted(lag_s))
 
 
 async def watch(seen: Seen) -> None:
@@ -230,6 +245,9 @@ def children() -> list[str]:
 async def soak(sessions: int, seconds: float, folder: Path, say: Callable[[str], None]) -> bool:
     """Runs it and says what was measured; whether everything held."""
     seen, model = Seen(), Model(sessions)
+    stop, told = Event(), Queue()
+    beside = Process(target=idle, args=(stop, told))
+    beside.start()
     before_tasks, before_descriptors = len(asyncio.all_tasks()), descriptors()
     with pytest.MonkeyPatch.context() as monkeypatch:
         settings: dict[str, Any] = {
@@ -242,7 +260,7 @@ async def soak(sessions: int, seconds: float, folder: Path, say: Callable[[str],
             monkeypatch.setattr(models, "LazyLLM", lambda find: model)
             (folder / "work" / "a.txt").write_text("one\ntwo\nthree\n")
             client = Client(front)
-            looking = [asyncio.create_task(probe(seen)), asyncio.create_task(watch(seen))]
+            looking = [asyncio.create_task(probe(seen.lag_s)), asyncio.create_task(watch(seen))]
             until = time.monotonic() + seconds
             async with asyncio.TaskGroup() as group:
                 for number in range(sessions):
@@ -257,6 +275,9 @@ async def soak(sessions: int, seconds: float, folder: Path, say: Callable[[str],
         if len(asyncio.all_tasks()) <= before_tasks:
             break
         await asyncio.sleep(0.01)
+    stop.set()
+    seen.idle_lag_s = await asyncio.to_thread(told.get)
+    beside.join()
     left = {
         "tasks": len(asyncio.all_tasks()) - before_tasks,
         "descriptors": descriptors() - before_descriptors,
@@ -274,7 +295,8 @@ def report(seen: Seen, model: Model, left: dict[str, int], say: Callable[[str], 
         for part in (seen.memory_mb[quarter : 2 * quarter] or seen.memory_mb, seen.memory_mb[-quarter:])
     )
     say(f"did: {dict(sorted(seen.did.items()))}; {model.requests} requests of the model")
-    say(f"lag of the loop: p50 {at(lag, 0.5):.1f} ms, p99 {at(lag, 0.99):.1f} ms, most {at(lag, 1):.1f} ms")
+    for name, ordered in (("the loop", lag), ("a loop with nothing to do, beside it", seen.idle_lag_s)):
+        say(f"lag of {name}: p50 {at(ordered, 0.5):.1f} ms, p99 {at(ordered, 0.99):.1f}, most {at(ordered, 1):.1f}")
     say(
         f"memory: {seen.memory_mb[0]:.0f} MB at first, {early:.0f} in the second quarter, {late:.0f} in the last,"
         f" {max(seen.memory_mb):.0f} at the most, {seen.memory_mb[-1]:.0f} at the end"
