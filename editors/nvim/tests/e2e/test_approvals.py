@@ -333,3 +333,50 @@ def test_autocommands_hear_of_a_run_its_question_and_its_end(nvim, model):
     assert [one[0] for one in heard] == ["AgentRunStart", "AgentApproval", "AgentRunEnd"]
     assert heard[1][2] == "Edit greeter.py"
     assert heard[2][3] == "completed"
+
+
+def test_it_comes_while_a_command_line_or_a_terminal_is_typed_in(nvim, model):
+    gate, later = model.stop(), model.stop()
+    model.script(
+        READ,
+        [gate, use("exec_command", {"cmd": "echo first"})],
+        [later, use("exec_command", {"cmd": "echo second"})],
+        [say("So far.")],
+    )
+    run(nvim, "run them")
+    gate.reached()
+    nvim.type(":echo 1")
+    nvim.until("return vim.fn.getcmdline() == 'echo 1'")
+    gate.open()
+    nvim.wait_for("Run echo first")
+    assert nvim.mode["mode"] == "c"
+    nvim.type("2<Esc>")
+    answer(nvim, "Run echo first", "a")
+
+    later.reached()
+    nvim.command("terminal cat")
+    nvim.type("i")
+    nvim.until("return vim.api.nvim_get_mode().mode == 't'")
+    later.open()
+    nvim.wait_for("Run echo second")
+    nvim.type("typed on<CR>")
+    nvim.until("return vim.fn.getline(2) == 'typed on'")
+    nvim.type("<C-\\><C-n>")
+    answer(nvim, "Run echo second", "a")
+    assert ended(nvim) == "completed"
+    nvim.command("bwipeout!")
+
+
+def test_it_waits_while_the_command_line_window_is_open_and_is_there_after_it(nvim, model):
+    gate = model.stop()
+    model.script(READ, [gate, use("edit_file", EDIT)], [say("So far.")])
+    run(nvim, "mend it")
+    gate.reached()
+    nvim.type("q:")
+    nvim.until("return vim.fn.getcmdwintype() == ':'")
+    gate.open()
+    nvim.until("return require('agent_lsp.approval.questions').count() == 1")
+    nvim.type(":q<CR>")
+    nvim.until("return vim.fn.getcmdwintype() == ''")
+    answer(nvim, "Edit greeter.py", "d")
+    assert ended(nvim) == "completed"

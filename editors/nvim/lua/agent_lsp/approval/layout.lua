@@ -7,7 +7,8 @@ local api = vim.api
 
 local LEAST_WIDTH, MOST_WIDTH = 50, 110
 local MOST_SHARE = 0.6
-local ZINDEX = 60
+local PADDING = 1
+local ZINDEX = 45 -- below what the person opens
 
 ---@return integer rows, integer top free for floats, and the first of them
 local function room()
@@ -35,7 +36,7 @@ local function wanted_width(face)
   end
   widest = math.max(widest, hints)
   for _, line in ipairs(face.lines) do
-    widest = math.max(widest, vim.fn.strdisplaywidth(line) + 1)
+    widest = math.max(widest, vim.fn.strdisplaywidth(line) + 1 + PADDING)
   end
   local most = math.max(math.min(MOST_WIDTH, vim.o.columns - 4), 10)
   return math.min(widest, most)
@@ -47,7 +48,7 @@ end
 local function wanted_height(face, width)
   local height = 0
   for _, line in ipairs(face.lines) do
-    height = height + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
+    height = height + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / (width - PADDING)))
   end
   return height
 end
@@ -87,6 +88,9 @@ function M.footer(hints)
   end
   return chunks
 end
+
+--- What stands before each line of a float, so that text does not touch the border.
+M.padding = (" "):rep(PADDING)
 
 --- The person's border, if a title can stand in it.
 ---@return string

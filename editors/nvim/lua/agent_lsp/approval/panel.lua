@@ -93,7 +93,9 @@ function Panel:_open(config)
   self.win, self.shown_at, self.focused_at = win, vim.uv.hrtime(), vim.uv.hrtime()
   local options = {
     wrap = true,
+    linebreak = self.question.kind == "ask",
     breakindent = false,
+    statuscolumn = layout.padding,
     showbreak = "",
     winfixbuf = true,
     winhighlight = "FloatBorder:AgentApprovalBorder",
