@@ -93,6 +93,7 @@ function Panel:_open(config)
   self.win, self.shown_at, self.focused_at = win, vim.uv.hrtime(), vim.uv.hrtime()
   local options = {
     wrap = true,
+    smoothscroll = true,
     linebreak = self.question.kind == "ask",
     breakindent = false,
     statuscolumn = layout.padding,
@@ -187,7 +188,10 @@ function M.repaint(question, face, row)
     panel:_write()
     M.arrange()
     if panel:is_visible() then
-      api.nvim_win_set_cursor(panel.win, { math.min(row + 1, #face.lines), 0 })
+      api.nvim_win_call(panel.win, function()
+        vim.fn.winrestview({ lnum = math.min(row + 1, #face.lines), col = 0, topline = 1 })
+        vim.cmd("normal! zb")
+      end)
     end
   end
 end
