@@ -42,7 +42,13 @@ export interface Draft {
 /** Something that goes along with a text. */
 export type Attachment =
   | { readonly kind: "image"; readonly id: string; readonly name: string; readonly dataUrl: string }
-  | { readonly kind: "file"; readonly id: string; readonly label: string; readonly uri: string; readonly range?: TextRange };
+  | {
+      readonly kind: "file";
+      readonly id: string;
+      readonly label: string;
+      readonly uri: string;
+      readonly range?: TextRange;
+    };
 
 /** Zero-based, from `start` up to, not including, `end`; characters are UTF-16 units. */
 export interface TextRange {
@@ -123,7 +129,13 @@ export interface BridgeError {
 /** What only an editor can do. Nothing here is answered. */
 export type Act =
   /** The whole diff of an approval, read-only, in the one preview tab; or that of an edit that stands. */
-  | { readonly act: "openDiff"; readonly key?: string; readonly uri: string; readonly diff: string; readonly title: string }
+  | {
+      readonly act: "openDiff";
+      readonly key?: string;
+      readonly uri: string;
+      readonly diff: string;
+      readonly title: string;
+    }
   | { readonly act: "openFile"; readonly uri: string; readonly range?: TextRange }
   /** A path that stands in a text, perhaps with `:line`; opened only when it exists. */
   | { readonly act: "openPath"; readonly path: string; readonly line?: number }
@@ -159,7 +171,12 @@ export type ViewToHost =
   | { readonly kind: "failed"; readonly message: string; readonly stack?: string };
 
 export type RequestMessage = {
-  [M in BridgeMethod]: { readonly kind: "request"; readonly id: number; readonly method: M; readonly params: BridgeMethods[M]["params"] };
+  [M in BridgeMethod]: {
+    readonly kind: "request";
+    readonly id: number;
+    readonly method: M;
+    readonly params: BridgeMethods[M]["params"];
+  };
 }[BridgeMethod];
 
 // --- host to view ---------------------------------------------------------------------------------------------------

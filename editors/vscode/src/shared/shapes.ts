@@ -5,7 +5,15 @@
  * because a newer server may send them; a known field of the wrong type does not.
  */
 
-import type { EventPayload, McpServerResult, ModelPayload, OmniMessage, SessionMeta, TokenCounts, ToolSpec } from "./messages";
+import type {
+  EventPayload,
+  McpServerResult,
+  ModelPayload,
+  OmniMessage,
+  SessionMeta,
+  TokenCounts,
+  ToolSpec,
+} from "./messages";
 
 type Check = (value: unknown) => boolean;
 type Shape<T> = { readonly [K in keyof T]-?: Check };
@@ -14,9 +22,18 @@ type Shapes<P extends { type: string }> = { readonly [K in P["type"]]: Omit<Shap
 const text: Check = (value) => typeof value === "string";
 const number: Check = (value) => typeof value === "number" && Number.isFinite(value);
 const table: Check = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-const optional = (check: Check): Check => (value) => value === undefined || check(value);
-const list = (check: Check): Check => (value) => Array.isArray(value) && value.every(check);
-const oneOf = (...values: string[]): Check => (value) => typeof value === "string" && values.includes(value);
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+const list =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+const oneOf =
+  (...values: string[]): Check =>
+  (value) =>
+    typeof value === "string" && values.includes(value);
 
 function shaped(shape: Readonly<Record<string, Check>>): Check {
   return (value) =>
@@ -29,7 +46,12 @@ const anyone = oneOf("user", "assistant");
 const model = oneOf("assistant");
 const person = oneOf("user");
 const ending = { stop_reason: optional(stop), fidelity: optional(table) };
-const counts = shaped({ cache_read: number, cache_write: number, output: number, total: number } satisfies Shape<TokenCounts>);
+const counts = shaped({
+  cache_read: number,
+  cache_write: number,
+  output: number,
+  total: number,
+} satisfies Shape<TokenCounts>);
 const toolSpec = shaped({ name: text, description: text, parameters: table } satisfies Shape<ToolSpec>);
 const sessionMode = oneOf("native", "loop");
 const compactionMode = oneOf("summarize", "discard");

@@ -26,16 +26,25 @@ export function why(status: StopReason, message = ""): string {
 }
 
 /** What somebody can do after a request that is not made again. */
-export function remedyOf(row: ErrorRow, host: CardHost): { readonly text: string; readonly buttons: HTMLButtonElement[] } {
+export function remedyOf(
+  row: ErrorRow,
+  host: CardHost,
+): { readonly text: string; readonly buttons: HTMLButtonElement[] } {
   const settings = button("Open settings", () => host.act({ act: "openSettings" }), { class: "small-button" });
   const log = button("Open log", () => host.act({ act: "openLog" }), { class: "small-button" });
   switch (row.status) {
     case "auth": {
       const key = button("Set a key", () => host.act({ act: "openWalkthrough" }), { class: "small-button" });
-      return { text: "Set the provider's key, then send your message again. What was done so far is kept.", buttons: [key, settings] };
+      return {
+        text: "Set the provider's key, then send your message again. What was done so far is kept.",
+        buttons: [key, settings],
+      };
     }
     case "timeout":
-      return { text: "Send a message to go on, or choose another model. What was done so far is kept.", buttons: [log] };
+      return {
+        text: "Send a message to go on, or choose another model. What was done so far is kept.",
+        buttons: [log],
+      };
     case "malformed":
       return { text: "Send a message to try again; if it repeats, choose another model.", buttons: [log] };
     default:

@@ -14,7 +14,9 @@ export class ChildView {
   private sessionId = "";
 
   constructor(host: CardHost) {
-    const open = button("Open conversation", () => host.act({ act: "openSession", sessionId: this.sessionId }), { class: "link-button" });
+    const open = button("Open conversation", () => host.act({ act: "openSession", sessionId: this.sessionId }), {
+      class: "link-button",
+    });
     this.element.append(this.lines, make("div", { class: "child-foot" }, this.facts, open));
     this.element.hidden = true;
   }
@@ -24,8 +26,16 @@ export class ChildView {
     this.sessionId = child.sessionId;
     const shown = child.lines.slice(-SHOWN_LINES);
     // As many lines as there will ever be, so that what stands below does not move with each.
-    this.lines.replaceChildren(...shown.map((line) => make("li", { class: `child-line child-${line.kind}${line.done ? "" : " is-open"}`, text: line.text })));
-    const facts = [child.running ? "at work" : "", count(child.count, "step"), child.tokens ? `${tokens(child.tokens)} tokens` : ""];
+    this.lines.replaceChildren(
+      ...shown.map((line) =>
+        make("li", { class: `child-line child-${line.kind}${line.done ? "" : " is-open"}`, text: line.text }),
+      ),
+    );
+    const facts = [
+      child.running ? "at work" : "",
+      count(child.count, "step"),
+      child.tokens ? `${tokens(child.tokens)} tokens` : "",
+    ];
     setText(this.facts, child.count || child.running ? facts.filter(Boolean).join(" · ") : "a session of its own");
   }
 }

@@ -6,7 +6,10 @@ import type { CardHost } from "./card_host";
 import { count } from "./figures";
 
 export class EditBar {
-  readonly element = make("div", { class: "edit-bar", attributes: { role: "group", "aria-label": "Edits of this call" } });
+  readonly element = make("div", {
+    class: "edit-bar",
+    attributes: { role: "group", "aria-label": "Edits of this call" },
+  });
   private readonly state = make("span", { class: "edit-state" });
   private readonly keep: HTMLButtonElement;
   private readonly undo: HTMLButtonElement;

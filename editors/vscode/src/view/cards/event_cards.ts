@@ -13,11 +13,15 @@ import { count, duration, money, tokens } from "./figures";
 export function retryCard(row: RetryRow, host: CardHost): Card {
   const text = make("span", { class: "notice-title" });
   const left = make("span", { class: "countdown", attributes: { "data-testid": "countdown" } });
-  const now = button("Retry now", () => void host.request("agent/retryNow", { sessionId: host.sessionId() }), { class: "small-button" });
-  const stop = button("Give up", () => void host.request("agent/abort", { sessionId: host.sessionId(), reason: "given up by the user" }), { class: "small-button" });
-  const buttons = make("div", { class: "buttons" }, now, stop);
+  const buttons = retryButtons(host);
   const cause = make("p", { class: "cause", text: row.message });
-  const card = make("div", { class: "card notice" }, make("div", { class: "notice-head" }, icon("retry"), text, left), cause, buttons);
+  const card = make(
+    "div",
+    { class: "card notice" },
+    make("div", { class: "notice-head" }, icon("retry"), text, left),
+    cause,
+    buttons,
+  );
   const element = article(row, "Agent, waiting to try again", host, card);
   let timer = 0;
   const draw = (): void => {
@@ -25,15 +29,29 @@ export function retryCard(row: RetryRow, host: CardHost): Card {
     const isWaiting = row.state === "waiting" && host.isRunning();
     element.dataset.state = row.state;
     const after = row.state === "gaveUp" ? "given up" : "tried again";
-    setText(text, isWaiting ? `Attempt ${row.attempt} failed: ${why(row.status, row.message)}` : `Attempt ${row.attempt} failed (${why(row.status, row.message)}), ${after}`);
+    setText(
+      text,
+      isWaiting
+        ? `Attempt ${row.attempt} failed: ${why(row.status, row.message)}`
+        : `Attempt ${row.attempt} failed (${why(row.status, row.message)}), ${after}`,
+    );
     const seconds = Math.max(0, Math.ceil((row.dueAt - Date.now()) / 1_000));
     setText(left, isWaiting ? `again in ${seconds} s` : "");
     show(buttons, isWaiting);
     show(cause, row.message !== "");
-    if (isWaiting && seconds > 0) timer = window.setTimeout(draw, 1_000 - ((Date.now() - row.dueAt + 3_600_000) % 1_000) || 1_000);
+    if (isWaiting && seconds > 0) timer = window.setTimeout(draw, (row.dueAt - Date.now()) % 1_000 || 1_000);
   };
   draw();
   return { element, update: draw, dispose: () => window.clearTimeout(timer) };
+}
+
+function retryButtons(host: CardHost): HTMLElement {
+  const now = (): void => void host.request("agent/retryNow", { sessionId: host.sessionId() });
+  const stop = (): void => {
+    void host.request("agent/abort", { sessionId: host.sessionId(), reason: "given up by the user" });
+  };
+  const style = { class: "small-button" };
+  return make("div", { class: "buttons" }, button("Retry now", now, style), button("Give up", stop, style));
 }
 
 const REASONS: Readonly<Record<CompactionRow["reason"], string>> = {
@@ -54,9 +72,12 @@ export function compactionCard(row: CompactionRow, host: CardHost): Card {
   const element = article(row, "Agent, compaction", host, make("div", { class: "card" }, fold.head, fold.body));
   const draw = (): void => {
     element.dataset.status = row.status;
-    const sizes = [row.before === undefined ? "" : tokens(row.before), row.after === undefined ? "" : tokens(row.after)].filter(Boolean).join(" → ");
+    const sizes = [row.before === undefined ? "" : tokens(row.before), row.after === undefined ? "" : tokens(row.after)]
+      .filter(Boolean)
+      .join(" → ");
     const done = row.mode === "discard" ? "Started afresh" : "Compacted";
-    const verb = row.status === "running" ? "Compacting…" : row.status === "completed" ? done : `Compaction ${row.status}`;
+    const verb =
+      row.status === "running" ? "Compacting…" : row.status === "completed" ? done : `Compaction ${row.status}`;
     head.set("compact", verb, row.message ?? `because ${REASONS[row.reason]}`, sizes && `${sizes} tokens`);
     view?.set(row.summary || "There is no summary.", row.status === "running", "");
   };
@@ -84,9 +105,18 @@ export function noteCard(row: NoteRow, host: CardHost): Card {
     const element = article(row, "Note", host, make("div", { class: "note-line" }, icon("note"), row.title));
     return { element, update: () => undefined, dispose: () => undefined };
   }
-  const fold = new Fold(row.key, host, (body) => body.append(make("pre", { class: "output", text: row.body.slice(0, 20_000) })), false);
+  const fold = new Fold(
+    row.key,
+    host,
+    (body) => body.append(make("pre", { class: "output", text: row.body.slice(0, 20_000) })),
+    false,
+  );
   new Head(fold.head).set("note", row.title, "", "");
-  return { element: article(row, "Note to the agent", host, fold.head, fold.body), update: () => undefined, dispose: () => undefined };
+  return {
+    element: article(row, "Note to the agent", host, fold.head, fold.body),
+    update: () => undefined,
+    dispose: () => undefined,
+  };
 }
 
 export function errorCard(row: ErrorRow, host: CardHost): Card {
@@ -94,7 +124,13 @@ export function errorCard(row: ErrorRow, host: CardHost): Card {
   const card = make(
     "div",
     { class: "card notice is-error" },
-    make("div", { class: "notice-head" }, icon("warning"), make("span", { class: "notice-title", text: `The request failed: ${why(row.status, row.message)}` }), row.attempts > 1 && make("span", { class: "countdown", text: `after ${row.attempts} attempts` })),
+    make(
+      "div",
+      { class: "notice-head" },
+      icon("warning"),
+      make("span", { class: "notice-title", text: `The request failed: ${why(row.status, row.message)}` }),
+      row.attempts > 1 && make("span", { class: "countdown", text: `after ${row.attempts} attempts` }),
+    ),
     row.message !== "" && make("p", { class: "cause", text: row.message }),
     make("p", { text: remedy.text }),
     remedy.buttons.length > 0 && make("div", { class: "buttons" }, ...remedy.buttons),
@@ -115,11 +151,18 @@ const ENDINGS: Readonly<Record<EndRow["status"], string>> = {
 export function endCard(row: EndRow, host: CardHost): Card {
   const text = make("span", { class: "end-text" });
   const ended = make("p", { class: "end-note" });
-  const standing = (): ReturnType<CardHost["runEdits"]> => host.runEdits(row.runId).filter((edit) => edit.state === "pending");
+  const standing = (): ReturnType<CardHost["runEdits"]> =>
+    host.runEdits(row.runId).filter((edit) => edit.state === "pending");
   const keep = button("Keep all", () => host.decideEdits(standing(), "keep"), { class: "small-button" });
   const undo = button("Undo all", () => host.decideEdits(standing(), "undo"), { class: "small-button" });
   const edits = make("span", { class: "end-edits" });
-  const bar = make("div", { class: "buttons", attributes: { role: "group", "aria-label": "Edits of this run" } }, edits, keep, undo);
+  const bar = make(
+    "div",
+    { class: "buttons", attributes: { role: "group", "aria-label": "Edits of this run" } },
+    edits,
+    keep,
+    undo,
+  );
   const element = article(row, "End of the run", host, make("div", { class: "end-line" }, text), ended, bar);
   const draw = (): void => {
     element.dataset.status = row.status;

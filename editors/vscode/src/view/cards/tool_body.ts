@@ -40,7 +40,9 @@ export class ToolBody {
     this.drawOutput();
     if (this.row.images.length !== this.pictures.childElementCount) {
       const shown = this.row.images.filter((url) => /^data:image\/(?:png|jpe?g|gif|webp|bmp);/i.test(url));
-      this.pictures.replaceChildren(...shown.map((url) => make("img", { class: "picture", attributes: { src: url, alt: "Image from the tool" } })));
+      this.pictures.replaceChildren(
+        ...shown.map((url) => make("img", { class: "picture", attributes: { src: url, alt: "Image from the tool" } })),
+      );
     }
   }
 
@@ -57,7 +59,9 @@ export class ToolBody {
     const most = this.showsWholeDiff ? MOST_DIFF_LINES : SHORT_DIFF_LINES;
     const nodes: Node[] = [diffView(lines, most)];
     if (lines.length > most) {
-      const label = this.showsWholeDiff ? "Open the whole change" : `Show ${Math.min(lines.length, MOST_DIFF_LINES) - most} more lines`;
+      const label = this.showsWholeDiff
+        ? "Open the whole change"
+        : `Show ${Math.min(lines.length, MOST_DIFF_LINES) - most} more lines`;
       nodes.push(button(label, () => this.widen(args), { class: "link-button" }));
     }
     return nodes;
@@ -118,7 +122,8 @@ export function tailStart(output: string): number {
 /** Arguments as names and values; a command or a question is already its own words. */
 function fields(name: string, args: Arguments): Node[] {
   if (name === "todo_write") return [];
-  if (name === "exec_command") return [make("pre", { class: "command", text: visible(field(args, "cmd") ?? "") }), ...rest(args, ["cmd"])];
+  if (name === "exec_command")
+    return [make("pre", { class: "command", text: visible(field(args, "cmd") ?? "") }), ...rest(args, ["cmd"])];
   return rest(args, []);
 }
 

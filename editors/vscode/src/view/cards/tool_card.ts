@@ -54,7 +54,9 @@ class ToolCard implements Card {
     this.edits = new EditBar(row.callId, host);
     this.child = new ChildView(host);
     this.element = article(row, `Agent, tool: ${this.title.verb}`, host);
-    this.element.append(make("div", { class: "card" }, this.fold.head, this.tail, this.child.element, this.fold.body, this.edits.element));
+    this.element.append(
+      make("div", { class: "card" }, this.fold.head, this.tail, this.child.element, this.fold.body, this.edits.element),
+    );
     this.update();
   }
 
@@ -113,7 +115,8 @@ class ToolCard implements Card {
   private facts(): string {
     const { row } = this;
     const facts: string[] = [];
-    if (row.status === "failed" || row.status === "denied" || row.status === "stopped" || row.status === "asking") facts.push(WORDS[row.status]);
+    if (row.status === "failed" || row.status === "denied" || row.status === "stopped" || row.status === "asking")
+      facts.push(WORDS[row.status]);
     const exit = /\[exit code: ([1-9]\d*)\]\s*$/.exec(row.output.slice(-40))?.[1];
     if (exit !== undefined) facts.push(`exit code ${exit}`);
     const took = this.elapsed();

@@ -27,7 +27,10 @@ export function userCard(row: UserRow, host: CardHost): Card {
     const text = isUnfolded ? row.text.slice(0, MOST_CHARS) : short(row.text);
     words.textContent = text;
     show(more, !isUnfolded && text.length < row.text.length);
-    attached.replaceChildren(...row.images.map(picture), ...row.files.map((file) => fileChip(file.path, file.text, host)));
+    attached.replaceChildren(
+      ...row.images.map(picture),
+      ...row.files.map((file) => fileChip(file.path, file.text, host)),
+    );
   };
   draw();
   return { element, update: draw, dispose: () => undefined };
@@ -41,7 +44,8 @@ function short(text: string): string {
 
 /** Pictures that came with the message are shown; one from elsewhere is only named. */
 function picture(url: string): HTMLElement {
-  if (!/^data:image\/(?:png|jpe?g|gif|webp|bmp);/i.test(url)) return make("span", { class: "chip" }, icon("file"), hostOf(url));
+  if (!/^data:image\/(?:png|jpe?g|gif|webp|bmp);/i.test(url))
+    return make("span", { class: "chip" }, icon("file"), hostOf(url));
   return make("img", { class: "picture", attributes: { src: url, alt: "Attached image" } });
 }
 

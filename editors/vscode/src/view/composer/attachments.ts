@@ -59,9 +59,22 @@ export class Attachments {
   private chip(attachment: Attachment): HTMLElement {
     const name = attachment.kind === "image" ? attachment.name : attachment.label;
     const sign =
-      attachment.kind === "image" ? make("img", { class: "thumb", attributes: { src: attachment.dataUrl, alt: "" } }) : icon("file");
-    const remove = button(`Remove ${name}`, () => this.remove(attachment), { class: "chip-remove", title: "Remove" }, icon("cross"));
-    return make("li", { class: "chip", title: attachment.kind === "file" ? attachment.uri : name }, sign, make("span", { text: name }), remove);
+      attachment.kind === "image"
+        ? make("img", { class: "thumb", attributes: { src: attachment.dataUrl, alt: "" } })
+        : icon("file");
+    const remove = button(
+      `Remove ${name}`,
+      () => this.remove(attachment),
+      { class: "chip-remove", title: "Remove" },
+      icon("cross"),
+    );
+    return make(
+      "li",
+      { class: "chip", title: attachment.kind === "file" ? attachment.uri : name },
+      sign,
+      make("span", { text: name }),
+      remove,
+    );
   }
 
   private remove(attachment: Attachment): void {

@@ -26,7 +26,10 @@ export function triggerAt(text: string, caret: number): Trigger | null {
 }
 
 export class Completion {
-  readonly element = make("ul", { class: "offers", attributes: { role: "listbox", id: "offers", "aria-label": "Suggestions" } });
+  readonly element = make("ul", {
+    class: "offers",
+    attributes: { role: "listbox", id: "offers", "aria-label": "Suggestions" },
+  });
   private offers: readonly Offer[] = [];
   private active = 0;
 
@@ -79,7 +82,16 @@ export class Completion {
   private item(offer: Offer, index: number): HTMLElement {
     const label = make("span", { class: "offer-label", text: offer.label });
     const detail = make("span", { class: "offer-detail", text: offer.detail });
-    return make("li", { class: "offer", attributes: { role: "option", id: `offer-${index}`, "aria-selected": "false" }, on: { click: () => offer.take() } }, label, detail);
+    return make(
+      "li",
+      {
+        class: "offer",
+        attributes: { role: "option", id: `offer-${index}`, "aria-selected": "false" },
+        on: { click: () => offer.take() },
+      },
+      label,
+      detail,
+    );
   }
 
   private mark(): void {

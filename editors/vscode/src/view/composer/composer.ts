@@ -26,7 +26,10 @@ export interface ComposerHost {
 
 export class Composer {
   readonly element: HTMLElement;
-  readonly field = make("textarea", { class: "field", attributes: { "aria-label": "Message", rows: "2", "aria-autocomplete": "list", spellcheck: "true" } });
+  readonly field = make("textarea", {
+    class: "field",
+    attributes: { "aria-label": "Message", rows: "2", "aria-autocomplete": "list", spellcheck: "true" },
+  });
   readonly attachments: Attachments;
   private readonly notice = make("p", { class: "composer-notice", attributes: { role: "alert" } });
   private readonly completion = new Completion(this.field);
@@ -43,11 +46,31 @@ export class Composer {
   ) {
     this.attachments = new Attachments(() => this.changed(true), (why) => this.say(why)); // prettier-ignore
     this.sendButton = button("Send", () => this.send("send"), { class: "primary-button send-button" });
-    this.queueButton = button("Queue for afterwards", () => this.send("queue"), { class: "small-button queue-button", title: "Queue for afterwards: send when the run has ended (Alt+Enter)" }, icon("queue"), make("span", { class: "queue-label", text: "Queue for afterwards" }));
+    this.queueButton = button(
+      "Queue for afterwards",
+      () => this.send("queue"),
+      { class: "small-button queue-button", title: "Queue for afterwards: send when the run has ended (Alt+Enter)" },
+      icon("queue"),
+      make("span", { class: "queue-label", text: "Queue for afterwards" }),
+    );
     this.stopButton = button("Stop", () => host.stop(), { class: "small-button stop-button", title: "Stop (Esc)" });
     this.restartButton = button("Restart server", () => host.restart(), { class: "small-button" });
-    const attach = button("Attach…", () => port.act({ act: "pickAttachment" }), { class: "icon-button", title: "Attach files or images" }, icon("attach"));
-    const actions = make("div", { class: "composer-actions" }, attach, make("span", { class: "spacer" }), this.restartButton, this.stopButton, this.queueButton, this.sendButton);
+    const attach = button(
+      "Attach…",
+      () => port.act({ act: "pickAttachment" }),
+      { class: "icon-button", title: "Attach files or images" },
+      icon("attach"),
+    );
+    const actions = make(
+      "div",
+      { class: "composer-actions" },
+      attach,
+      make("span", { class: "spacer" }),
+      this.restartButton,
+      this.stopButton,
+      this.queueButton,
+      this.sendButton,
+    );
     const box = make("div", { class: "composer-box" }, this.attachments.element, this.field, actions);
     this.element = make("div", { class: "composer" }, this.completion.element, this.notice, box, pickers);
     this.notice.hidden = this.restartButton.hidden = true;
@@ -102,7 +125,11 @@ export class Composer {
   }
 
   /** What the buttons say: a run is on, it is being stopped, the server does not answer. */
-  mode(state: { readonly isBusy: boolean; readonly stopping: "no" | "yes" | "unanswered"; readonly isSending: boolean }): void {
+  mode(state: {
+    readonly isBusy: boolean;
+    readonly stopping: "no" | "yes" | "unanswered";
+    readonly isSending: boolean;
+  }): void {
     setText(this.sendButton, state.isBusy ? "Steer" : "Send");
     show(this.queueButton, state.isBusy && state.stopping === "no");
     show(this.stopButton, state.isBusy || state.stopping !== "no");
@@ -110,7 +137,9 @@ export class Composer {
     this.stopButton.disabled = state.stopping !== "no";
     show(this.restartButton, state.stopping === "unanswered");
     this.element.setAttribute("aria-busy", String(state.isSending));
-    this.field.placeholder = state.isBusy ? "Steer the agent, or queue what comes next" : "Ask, or say what to change. @ mentions files, / lists commands";
+    this.field.placeholder = state.isBusy
+      ? "Steer the agent, or queue what comes next"
+      : "Ask, or say what to change. @ mentions files, / lists commands";
     this.refresh();
   }
 
@@ -142,11 +171,21 @@ export class Composer {
 
   private async dropped(data: DataTransfer | null): Promise<void> {
     if (!data) return;
-    const uris = data.getData("text/uri-list").split(/\r?\n/).filter((uri) => uri !== "" && !uri.startsWith("#"));
+    const uris = data
+      .getData("text/uri-list")
+      .split(/\r?\n/)
+      .filter((uri) => uri !== "" && !uri.startsWith("#"));
     if (await this.attachments.images([...data.files])) return;
     if (uris.length === 0) return;
     const { files } = await this.port.request("host/dropped", { uris });
-    this.attachments.add(files.map((file) => ({ kind: "file", id: this.attachments.id(), label: file.path.split("/").pop() ?? file.path, uri: file.uri })));
+    this.attachments.add(
+      files.map((file) => ({
+        kind: "file",
+        id: this.attachments.id(),
+        label: file.path.split("/").pop() ?? file.path,
+        uri: file.uri,
+      })),
+    );
   }
 
   private key(event: KeyboardEvent): void {

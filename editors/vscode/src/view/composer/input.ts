@@ -26,8 +26,16 @@ export function draftOf(input: Input, id: () => string): Draft {
   const attachments: Attachment[] = [];
   for (const part of input) {
     if (part.type === "text") texts.push(part.text);
-    else if (part.type === "image") attachments.push({ kind: "image", id: id(), name: "image", dataUrl: part.data ?? part.url ?? "" });
-    else attachments.push({ kind: "file", id: id(), label: labelOf(part.uri, part.range), uri: part.uri, ...(part.range ? { range: part.range } : {}) });
+    else if (part.type === "image")
+      attachments.push({ kind: "image", id: id(), name: "image", dataUrl: part.data ?? part.url ?? "" });
+    else
+      attachments.push({
+        kind: "file",
+        id: id(),
+        label: labelOf(part.uri, part.range),
+        uri: part.uri,
+        ...(part.range ? { range: part.range } : {}),
+      });
   }
   return { text: texts.join("\n\n"), attachments };
 }
@@ -35,17 +43,25 @@ export function draftOf(input: Input, id: () => string): Draft {
 /** What comes back stands before what is there. */
 export function merged(returned: readonly Draft[], present: Draft): Draft {
   const texts = [...returned.map((draft) => draft.text), present.text].filter((text) => text.trim() !== "");
-  return { text: texts.join("\n\n"), attachments: [...returned.flatMap((draft) => draft.attachments), ...present.attachments] };
+  return {
+    text: texts.join("\n\n"),
+    attachments: [...returned.flatMap((draft) => draft.attachments), ...present.attachments],
+  };
 }
 
 /** What is left when what was sent is taken out: what was typed or attached since. */
 export function without(present: Draft, sent: Draft): Draft {
-  const text = present.text.startsWith(sent.text) ? present.text.slice(sent.text.length).replace(/^\n+/, "") : present.text;
+  const text = present.text.startsWith(sent.text)
+    ? present.text.slice(sent.text.length).replace(/^\n+/, "")
+    : present.text;
   const gone = new Set(sent.attachments.map((attachment) => attachment.id));
   return { text, attachments: present.attachments.filter((attachment) => !gone.has(attachment.id)) };
 }
 
-function labelOf(uri: string, range: { readonly start: { readonly line: number }; readonly end: { readonly line: number } } | undefined): string {
+function labelOf(
+  uri: string,
+  range: { readonly start: { readonly line: number }; readonly end: { readonly line: number } } | undefined,
+): string {
   const name = decodeURIComponent(uri.split("/").pop() ?? uri);
   return range ? `${name}:${range.start.line + 1}-${range.end.line + 1}` : name;
 }

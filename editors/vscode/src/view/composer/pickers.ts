@@ -36,16 +36,25 @@ export class Pickers {
       [this.mode, "mode"],
     ] as const;
     for (const [select, setting] of all) select.addEventListener("change", () => change(setting, select.value));
-    this.element = make("div", { class: "pickers", attributes: { role: "group", "aria-label": "Settings of the session" } }, ...all.map(([select]) => select));
+    this.element = make(
+      "div",
+      { class: "pickers", attributes: { role: "group", "aria-label": "Settings of the session" } },
+      ...all.map(([select]) => select),
+    );
   }
 
   draw(session: SessionInfo | null, choices: Choices, isTrusted: boolean, isBusy: boolean): void {
-    const current = session ? `${session.model.provider}/${session.model.model}` : choices.defaultModel ? `${choices.defaultModel.provider}/${choices.defaultModel.model}` : "";
+    const current = session
+      ? `${session.model.provider}/${session.model.model}`
+      : choices.defaultModel
+        ? `${choices.defaultModel.provider}/${choices.defaultModel.model}`
+        : "";
     const models = choices.models.map((model): Option => {
       const value = `${model.provider}/${model.model}`;
       return { value, text: model.hasCredential ? model.model : `${model.model} (no key)`, title: value };
     });
-    if (current && !models.some((option) => option.value === current)) models.unshift({ value: current, text: current.split("/").slice(1).join("/") });
+    if (current && !models.some((option) => option.value === current))
+      models.unshift({ value: current, text: current.split("/").slice(1).join("/") });
     fill(this.model, models, current, "No model");
     const allowed = choices.approvalModes.filter((mode) => isTrusted || mode === "read-only" || mode === "plan");
     fill(this.approvals, allowed.map((value) => ({ value, text: APPROVALS[value] ?? value, title: APPROVAL_HINTS[value] ?? "" })), session?.approvalMode ?? "", "Approvals"); // prettier-ignore
@@ -69,11 +78,17 @@ function picker(name: string): HTMLSelectElement {
 }
 
 function fill(select: HTMLSelectElement, options: readonly Option[], value: string, otherwise: string): void {
-  const wanted = options.some((option) => option.value === value) ? options : [{ value: "", text: otherwise }, ...options];
+  const wanted = options.some((option) => option.value === value)
+    ? options
+    : [{ value: "", text: otherwise }, ...options];
   const signature = wanted.map((option) => `${option.value}\n${option.text}`).join("\n");
   if (select.dataset.options !== signature) {
     select.dataset.options = signature;
-    select.replaceChildren(...wanted.map(({ value: of, text, title }) => make("option", { text, attributes: { value: of }, ...(title ? { title } : {}) })));
+    select.replaceChildren(
+      ...wanted.map(({ value: of, text, title }) =>
+        make("option", { text, attributes: { value: of }, ...(title ? { title } : {}) }),
+      ),
+    );
   }
   select.value = options.some((option) => option.value === value) ? value : "";
 }

@@ -44,7 +44,12 @@ export class Tray {
     return make(
       "li",
       { class: "tray-item", attributes: { "data-state": entry.state, "data-kind": entry.kind } },
-      make("div", { class: "tray-line" }, icon(entry.kind === "steer" ? "send" : "queue"), make("span", { class: "tray-text", text, title: said.text.slice(0, 2_000) })),
+      make(
+        "div",
+        { class: "tray-line" },
+        icon(entry.kind === "steer" ? "send" : "queue"),
+        make("span", { class: "tray-text", text, title: said.text.slice(0, 2_000) }),
+      ),
       make("div", { class: "tray-line tray-foot" }, state, ...choices, back),
     );
   }
@@ -52,7 +57,8 @@ export class Tray {
   private keep(entry: Entry, event: Event): void {
     this.kept.add(entry.id);
     const item = (event.currentTarget as HTMLElement).closest("li");
-    for (const choice of item?.querySelectorAll("button") ?? []) if (choice.textContent !== "Take back") choice.remove();
+    for (const choice of item?.querySelectorAll("button") ?? [])
+      if (choice.textContent !== "Take back") choice.remove();
   }
 }
 

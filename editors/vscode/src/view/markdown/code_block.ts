@@ -73,7 +73,12 @@ function frame(code: HTMLElement, language: string, copy: () => void): HTMLEleme
   return make(
     "div",
     { class: "code" },
-    make("div", { class: "code-head" }, make("span", { class: "code-language", text: label }), button("Copy", copy, { class: "icon-button", title: "Copy" }, icon("copy"))),
+    make(
+      "div",
+      { class: "code-head" },
+      make("span", { class: "code-language", text: label }),
+      button("Copy", copy, { class: "icon-button", title: "Copy" }, icon("copy")),
+    ),
     make("pre", { attributes: { tabindex: "0", "aria-label": `Code, ${label}` } }, code),
   );
 }

@@ -83,7 +83,11 @@ function append(parent: Node, scope: Scope, budget: { left: number }): boolean {
       continue;
     }
     const span = document.createElement("span");
-    if (child.scope) span.className = child.scope.split(".").map((part, index) => (index === 0 ? `hl-${part}` : part)).join(" ");
+    if (child.scope)
+      span.className = child.scope
+        .split(".")
+        .map((part, index) => (index === 0 ? `hl-${part}` : part))
+        .join(" ");
     parent.appendChild(span);
     if (!append(span, child, budget)) return false;
   }

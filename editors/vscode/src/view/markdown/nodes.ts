@@ -27,8 +27,17 @@ export function make<K extends keyof HTMLElementTagNameMap>(
 }
 
 /** A button that never submits anything. */
-export function button(label: string, press: (event: Event) => void, options: Options = {}, ...children: Child[]): HTMLButtonElement {
-  const element = make("button", { ...options, on: { ...options.on, click: press } }, ...(children.length > 0 ? children : [label]));
+export function button(
+  label: string,
+  press: (event: Event) => void,
+  options: Options = {},
+  ...children: Child[]
+): HTMLButtonElement {
+  const element = make(
+    "button",
+    { ...options, on: { ...options.on, click: press } },
+    ...(children.length > 0 ? children : [label]),
+  );
   element.type = "button";
   if (children.length > 0) element.setAttribute("aria-label", label);
   return element;

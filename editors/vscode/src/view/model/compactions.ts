@@ -79,7 +79,11 @@ export class Compactions {
     if (!current) return;
     if (headless) {
       const { before } = current;
-      Object.assign(headless, { reason: current.reason, mode: current.mode, ...(before === undefined ? {} : { before }) });
+      Object.assign(headless, {
+        reason: current.reason,
+        mode: current.mode,
+        ...(before === undefined ? {} : { before }),
+      });
       headless.summary ||= current.summary;
       page.rows = page.rows.filter((row) => row !== current);
       later.touch(headless);

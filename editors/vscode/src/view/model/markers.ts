@@ -3,7 +3,8 @@
 /** Whether the whole text is one block of `tag`. */
 export function isBlock(text: string, tag: string): boolean {
   return (
-    (text.startsWith(`[${tag}]`) && text.endsWith(`[/${tag}]`)) || (text.startsWith(`<${tag}>`) && text.endsWith(`</${tag}>`))
+    (text.startsWith(`[${tag}]`) && text.endsWith(`[/${tag}]`)) ||
+    (text.startsWith(`<${tag}>`) && text.endsWith(`</${tag}>`))
   );
 }
 

@@ -5,7 +5,14 @@
  * a reload, so that anchors and unfolded cards find their row again.
  */
 
-import type { ApprovalDecision, CompactionMode, CompactionReason, McpServerResult, RunStatus, StopReason } from "../../shared/protocol";
+import type {
+  ApprovalDecision,
+  CompactionMode,
+  CompactionReason,
+  McpServerResult,
+  RunStatus,
+  StopReason,
+} from "../../shared/protocol";
 
 interface Common {
   readonly key: string;
@@ -137,16 +144,7 @@ export interface EndRow extends Common {
 }
 
 export type Row =
-  | UserRow
-  | AnswerRow
-  | ThinkingRow
-  | ToolRow
-  | RetryRow
-  | CompactionRow
-  | McpRow
-  | NoteRow
-  | ErrorRow
-  | EndRow;
+  UserRow | AnswerRow | ThinkingRow | ToolRow | RetryRow | CompactionRow | McpRow | NoteRow | ErrorRow | EndRow;
 
 /** Whether the row is still growing. */
 export function isOpen(row: Row): boolean {
@@ -155,7 +153,9 @@ export function isOpen(row: Row): boolean {
     case "thinking":
       return row.open;
     case "tool":
-      return row.status === "writing" || row.status === "waiting" || row.status === "asking" || row.status === "running";
+      return (
+        row.status === "writing" || row.status === "waiting" || row.status === "asking" || row.status === "running"
+      );
     case "compaction":
       return row.status === "running";
     case "retry":

@@ -5,9 +5,18 @@
  * Live and replayed messages go through the same `apply`.
  */
 
-import type { EventPayload, Input, OmniMessage, Partial, Payload, RunStatus, SessionMeta, Text } from "../../shared/protocol";
-import { Children } from "./children";
+import type {
+  EventPayload,
+  Input,
+  OmniMessage,
+  Partial,
+  Payload,
+  RunStatus,
+  SessionMeta,
+  Text,
+} from "../../shared/protocol";
 import { Compactions } from "./compactions";
+import { Family } from "./family";
 import { compacted, used, type Gauge } from "./gauge";
 import { Keys } from "./keys";
 import { noteOf } from "./markers";
@@ -15,7 +24,7 @@ import type { Listener } from "./listener";
 import { McpRows } from "./mcp_rows";
 import { readArguments } from "./partial_json";
 import { Retries } from "./retries";
-import type { ChildActivity, EndRow, NoteRow, Row, ThinkingRow, ToolRow } from "./rows";
+import type { EndRow, NoteRow, Row, ThinkingRow } from "./rows";
 import { Runs } from "./runs";
 import { OpenAnswer, thinkingRow } from "./segments";
 import { toolTitle } from "./tool_titles";
@@ -26,7 +35,6 @@ export class Story {
   rows: Row[] = [];
   gauge: Gauge;
   readonly tools: ToolCalls;
-  readonly children = new Children();
   readonly runs: Runs;
   private readonly users: UserRows;
   private readonly compactions: Compactions;
@@ -34,8 +42,7 @@ export class Story {
   private readonly mcp: McpRows;
   private answer: OpenAnswer | null = null;
   private thinking: ThinkingRow | null = null;
-  private unlinked: string[] = [];
-  private readonly parents = new Map<ChildActivity, ToolRow>();
+  private readonly family: Family;
 
   constructor(
     private readonly listener: Listener,
@@ -45,6 +52,7 @@ export class Story {
     this.gauge = gauge;
     const { add, touch } = this;
     this.tools = new ToolCalls(keys, add, touch);
+    this.family = new Family(this.tools.rows, touch);
     this.users = new UserRows(keys, add, touch);
     this.compactions = new Compactions(keys, add, touch);
     this.retries = new Retries(keys, add, touch);
@@ -56,9 +64,7 @@ export class Story {
   apply(message: OmniMessage): void {
     const { payload, timestamp: at } = message;
     if (message.origin?.length) {
-      const child = this.children.apply(message);
-      const row = child && this.parents.get(child);
-      if (row) this.touch(row);
+      this.family.apply(message);
       return;
     }
     this.runs.at(at, payload.type === "session_meta" || payload.type === "run_begin");
@@ -89,8 +95,7 @@ export class Story {
     this.tools.join(page.tools);
     this.runs.join(page.runs);
     this.rows = [...page.rows, ...this.rows];
-    this.unlinked = [...page.unlinked, ...this.unlinked];
-    this.link();
+    this.family.join(page.family);
     this.listener.rearranged();
     return page.rows.length;
   }
@@ -202,8 +207,7 @@ export class Story {
         this.compactions.end(payload, at, this);
         return;
       case "subagent":
-        this.unlinked.push(payload.session_id);
-        this.link();
+        this.family.born(payload.session_id);
         return;
       case "mcp_connect_begin":
       case "mcp_connect_end":
@@ -265,8 +269,7 @@ export class Story {
   private stopped(): string[] {
     const { startedAt } = this.runs;
     const calls = [...this.tools.rows.values()].filter((row) => row.status === "stopped" && row.at >= startedAt);
-    const children = this.children.takeStopped().map((child) => this.parents.get(child));
-    return [...new Set([...calls, ...children.filter((row) => row !== undefined)])].map((row) => {
+    return [...new Set([...calls, ...this.family.takeStopped()])].map((row) => {
       const { verb, subject } = toolTitle(row.name, readArguments(row.arguments));
       return `${verb} ${subject}`.trim();
     });
@@ -274,19 +277,6 @@ export class Story {
 
   private newAnswer(at: string): OpenAnswer {
     return new OpenAnswer(at, this.keys, this.add, this.touch);
-  }
-
-  /** A child belongs to the first call of a subagent that has none. */
-  private link(): void {
-    if (this.unlinked.length === 0) return;
-    for (const row of this.tools.rows.values()) {
-      if (row.name !== "run_subagent" || row.child) continue;
-      const sessionId = this.unlinked.shift();
-      if (sessionId === undefined) return;
-      row.child = this.children.of(sessionId);
-      this.parents.set(row.child, row);
-      this.touch(row);
-    }
   }
 
   private closeSegments(): void {

@@ -3,7 +3,8 @@
 import { field, type Arguments } from "./partial_json";
 import { visibleLine } from "./visible";
 
-export type ToolIcon = "file" | "edit" | "search" | "terminal" | "plan" | "agent" | "globe" | "question" | "tool" | "warning";
+export type ToolIcon =
+  "file" | "edit" | "search" | "terminal" | "plan" | "agent" | "globe" | "question" | "tool" | "warning";
 
 export interface ToolTitle {
   readonly verb: string;
@@ -80,7 +81,9 @@ function withPlace(args: Arguments, name: string): string {
 }
 
 function patched(patch: string): string {
-  const files = [...patch.matchAll(/^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)(\S.*)$/gm)].map((match) => match[1] ?? "");
+  const files = [...patch.matchAll(/^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)(\S.*)$/gm)].map(
+    (match) => match[1] ?? "",
+  );
   return [...new Set(files.filter((file) => file !== "/dev/null"))].join(", ");
 }
 
@@ -90,5 +93,10 @@ function progress(args: Arguments): string {
 }
 
 function firstLine(text: string): string {
-  return text.split("\n").map((line) => line.replace(/^[# ]+/, "").trim()).find((line) => line !== "") ?? "";
+  return (
+    text
+      .split("\n")
+      .map((line) => line.replace(/^[# ]+/, "").trim())
+      .find((line) => line !== "") ?? ""
+  );
 }

@@ -1,6 +1,12 @@
 /** The calls of a story: from the first fragment of their arguments to their one output. */
 
-import type { ApprovalDecision, PartialToolCall, PartialToolCallOutput, ToolCall, ToolCallOutput } from "../../shared/protocol";
+import type {
+  ApprovalDecision,
+  PartialToolCall,
+  PartialToolCallOutput,
+  ToolCall,
+  ToolCallOutput,
+} from "../../shared/protocol";
 import type { Keys } from "./keys";
 import type { ToolRow } from "./rows";
 
@@ -59,7 +65,8 @@ export class ToolCalls {
     }
     row.decision = payload;
     row.startedAt = at;
-    if (row.status === "waiting" || row.status === "asking") row.status = payload.decision === "allow" ? "running" : "denied";
+    if (row.status === "waiting" || row.status === "asking")
+      row.status = payload.decision === "allow" ? "running" : "denied";
     this.touch(row);
   }
 
@@ -88,7 +95,9 @@ export class ToolCalls {
 
   /** The calls that have no output yet. */
   unanswered(): ToolRow[] {
-    return [...this.rows.values()].filter((row) => row.endedAt === undefined && row.status !== "failed" && row.status !== "stopped");
+    return [...this.rows.values()].filter(
+      (row) => row.endedAt === undefined && row.status !== "failed" && row.status !== "stopped",
+    );
   }
 
   /** Takes in the calls of an earlier page: they get what came of them on this one. */

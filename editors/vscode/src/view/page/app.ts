@@ -60,7 +60,11 @@ export class App {
   failed(error: unknown): void {
     const message = wordsOf(error);
     this.parts.banner.failed(message);
-    this.port.post({ kind: "failed", message, ...(error instanceof Error && error.stack ? { stack: error.stack } : {}) });
+    this.port.post({
+      kind: "failed",
+      message,
+      ...(error instanceof Error && error.stack ? { stack: error.stack } : {}),
+    });
   }
 
   private receive(message: HostMessage): void {
@@ -74,6 +78,8 @@ export class App {
         this.shown(message);
         return;
       case "session":
+        // None, told before the host heard of the one that is being begun.
+        if (message.session === null && this.beginning) return;
         this.shown(message);
         return;
       case "batch":
@@ -163,7 +169,14 @@ export class App {
     this.drafts.flush();
     const typed = this.session === null ? this.parts.composer.draft : null;
     this.session = session;
-    this.state = state ?? (session && { sessionId: session.sessionId, state: session.state, queued: 0, pendingApprovals: approvals.length });
+    this.state =
+      state ??
+      (session && {
+        sessionId: session.sessionId,
+        state: session.state,
+        queued: 0,
+        pendingApprovals: approvals.length,
+      });
     this.parts.sending.forget();
     this.stopping.over();
     this.parts.dock.clear();
@@ -175,7 +188,8 @@ export class App {
     void this.parts.view.open(session, state).then(() => {
       const { conversation } = this.parts.view;
       if (!conversation) return;
-      for (const { params } of this.parts.dock.openApprovals) conversation.story.tools.asking(params.toolCall.tool_call_id, true);
+      for (const { params } of this.parts.dock.openApprovals)
+        conversation.story.tools.asking(params.toolCall.tool_call_id, true);
     });
     this.draw();
   }
@@ -210,7 +224,11 @@ export class App {
   private async update(setting: Setting | "title", value: string): Promise<void> {
     if (value === "") return;
     try {
-      if (this.session) this.session = await this.port.request("agent/session/update", { sessionId: this.session.sessionId, [setting]: value });
+      if (this.session)
+        this.session = await this.port.request("agent/session/update", {
+          sessionId: this.session.sessionId,
+          [setting]: value,
+        });
       else if (setting !== "title") await this.conversationToSendTo({ [setting]: value });
       this.parts.composer.say("");
     } catch (error) {
@@ -226,7 +244,15 @@ export class App {
   private draw(): void {
     this.frames.ask("app", () => {
       const { session, state, choices, roots, settings } = this;
-      this.layout.draw({ session, state, choices, roots, settings, stopping: this.stopping.state, isSending: this.parts.sending.isUnderway });
+      this.layout.draw({
+        session,
+        state,
+        choices,
+        roots,
+        settings,
+        stopping: this.stopping.state,
+        isSending: this.parts.sending.isUnderway,
+      });
     });
   }
 
@@ -255,7 +281,10 @@ export class App {
 
   private async begin(chosen: Chosen): Promise<Conversation> {
     const { workspace } = this.parts.header;
-    this.session = await this.port.request("agent/session/new", { ...(workspace === undefined ? {} : { workspace }), ...(chosen as NewParams) });
+    this.session = await this.port.request("agent/session/new", {
+      ...(workspace === undefined ? {} : { workspace }),
+      ...(chosen as NewParams),
+    });
     this.state = null;
     // What was typed before there was a session belongs to the one that came.
     this.drafts.keep(undefined, { text: "", attachments: [] }, true);

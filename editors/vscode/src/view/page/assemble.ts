@@ -79,7 +79,8 @@ function newComposer(port: Port, wishes: Wishes, pickers: Pickers, sending: () =
       send: (draft, how) => void sending().send(draft, how),
       stop: () => wishes.stop(),
       restart: () => port.act({ act: "restart" }),
-      runCommand: (command) => void runCommand(command, port, wishes.session()?.sessionId, (words) => composer.say(words)),
+      runCommand: (command) =>
+        void runCommand(command, port, wishes.session()?.sessionId, (words) => composer.say(words)),
       keep: (isUrgent) => wishes.keep(isUrgent),
       sendsWithCtrlEnter: () => wishes.settings().sendWithCtrlEnter,
     },

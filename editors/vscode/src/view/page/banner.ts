@@ -32,7 +32,9 @@ export class Banner {
       this.element.replaceChildren(make("p", { class: "banner-title", text: TITLES.starting }));
       return;
     }
-    const gaveUp = status.gaveUp ? "It crashed three times in three minutes, so it is not started again by itself." : "";
+    const gaveUp = status.gaveUp
+      ? "It crashed three times in three minutes, so it is not started again by itself."
+      : "";
     const isToInstall = status.state === "missing" || status.state === "incompatible";
     this.alert(TITLES[status.state], [gaveUp, status.hint ?? ""], status.lastLogLine, isToInstall);
   }
@@ -40,7 +42,10 @@ export class Banner {
   /** The view itself has failed. */
   failed(message: string): void {
     show(this.element, true);
-    this.alert("Something in this view went wrong.", [message, "Close and open the view to draw it anew; nothing is lost."]);
+    this.alert("Something in this view went wrong.", [
+      message,
+      "Close and open the view to draw it anew; nothing is lost.",
+    ]);
   }
 
   private alert(title: string, lines: readonly string[], lastLogLine?: string, isToInstall = false): void {
@@ -52,8 +57,12 @@ export class Banner {
       make(
         "div",
         { class: "buttons" },
-        isToInstall ? button("Install server", () => this.act({ act: "installServer" }), { class: "primary-button" }) : "",
-        button("Restart", () => this.act({ act: "restart" }), { class: isToInstall ? "small-button" : "primary-button" }),
+        isToInstall
+          ? button("Install server", () => this.act({ act: "installServer" }), { class: "primary-button" })
+          : "",
+        button("Restart", () => this.act({ act: "restart" }), {
+          class: isToInstall ? "small-button" : "primary-button",
+        }),
         button("Open log", () => this.act({ act: "openLog" }), { class: "small-button" }),
       ),
     );

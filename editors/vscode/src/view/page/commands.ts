@@ -4,7 +4,12 @@ import type { SlashCommand } from "../../shared/bridge";
 import { money, tokens } from "../cards/figures";
 import { wordsOf, type Port } from "./port";
 
-export async function runCommand(command: SlashCommand, port: Port, sessionId: string | undefined, say: (words: string) => void): Promise<void> {
+export async function runCommand(
+  command: SlashCommand,
+  port: Port,
+  sessionId: string | undefined,
+  say: (words: string) => void,
+): Promise<void> {
   if (sessionId === undefined) return;
   try {
     await run(command, port, sessionId, say);
@@ -33,7 +38,10 @@ async function run(command: SlashCommand, port: Port, sessionId: string, say: (w
     }
     case "agent/rules": {
       const { rules } = await port.request("agent/rules", { sessionId });
-      open("Remembered rules", rules.length > 0 ? rules.map((rule) => `- ${rule.label}`) : ["Nothing is allowed for longer than once."]);
+      open(
+        "Remembered rules",
+        rules.length > 0 ? rules.map((rule) => `- ${rule.label}`) : ["Nothing is allowed for longer than once."],
+      );
       return;
     }
     case "agent/models": {

@@ -80,5 +80,7 @@ export class Edits {
 
 /** Why an undo was refused stays to be read as long as the edit stands. */
 function withReason(edit: EditInfo, reason: string | undefined): EditInfo {
-  return edit.reason === undefined && reason !== undefined && edit.state !== "undone" && edit.state !== "kept" ? { ...edit, reason } : edit;
+  return edit.reason === undefined && reason !== undefined && edit.state !== "undone" && edit.state !== "kept"
+    ? { ...edit, reason }
+    : edit;
 }

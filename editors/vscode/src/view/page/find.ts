@@ -25,7 +25,10 @@ const PAUSE_MS = 120;
 
 export class Find {
   readonly element: HTMLElement;
-  private readonly field = make("input", { class: "find-field", attributes: { type: "text", "aria-label": "Find", placeholder: "Find in the whole session" } });
+  private readonly field = make("input", {
+    class: "find-field",
+    attributes: { type: "text", "aria-label": "Find", placeholder: "Find in the whole session" },
+  });
   private readonly count = make("span", { class: "find-count", attributes: { "aria-live": "polite" } });
   private matches: Row[] = [];
   private at = 0;
@@ -33,13 +36,23 @@ export class Find {
   private asked = 0;
 
   constructor(private readonly host: FindHost) {
-    const close = button("Close find", () => this.close(), { class: "icon-button", title: "Close (Esc)" }, icon("cross"));
+    const close = button(
+      "Close find",
+      () => this.close(),
+      { class: "icon-button", title: "Close (Esc)" },
+      icon("cross"),
+    );
     this.element = make(
       "div",
       { class: "find", attributes: { role: "search" } },
       this.field,
       this.count,
-      button("Previous match", () => this.step(-1), { class: "icon-button", title: "Previous (Shift+Enter)" }, icon("up")),
+      button(
+        "Previous match",
+        () => this.step(-1),
+        { class: "icon-button", title: "Previous (Shift+Enter)" },
+        icon("up"),
+      ),
       button("Next match", () => this.step(1), { class: "icon-button icon-flip", title: "Next (Enter)" }, icon("up")),
       close,
     );

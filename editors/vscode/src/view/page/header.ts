@@ -18,14 +18,25 @@ export class Header {
   readonly gauge = new GaugeView();
   private readonly title = make("h1", { class: "title" });
   private readonly rename: HTMLButtonElement;
-  private readonly field = make("input", { class: "title-field", attributes: { "aria-label": "Rename the session", type: "text" } });
+  private readonly field = make("input", {
+    class: "title-field",
+    attributes: { "aria-label": "Rename the session", type: "text" },
+  });
   private readonly root = make("span", { class: "root" });
-  private readonly roots = make("select", { class: "picker root-picker", attributes: { "aria-label": "Folder of the session" } });
+  private readonly roots = make("select", {
+    class: "picker root-picker",
+    attributes: { "aria-label": "Folder of the session" },
+  });
   private session: SessionInfo | null = null;
   private chosen: string | undefined;
 
   constructor(private readonly host: HeaderHost) {
-    this.rename = button("Rename the session", () => this.edit(), { class: "icon-button quiet-button", title: "Rename" }, icon("edit"));
+    this.rename = button(
+      "Rename the session",
+      () => this.edit(),
+      { class: "icon-button quiet-button", title: "Rename" },
+      icon("edit"),
+    );
     const find = button("Find", () => host.find(), { class: "icon-button", title: "Find (Ctrl+F)" }, icon("search"));
     this.field.hidden = true;
     this.field.addEventListener("keydown", (event) => this.key(event));
@@ -34,7 +45,15 @@ export class Header {
     this.element = make(
       "header",
       { class: "header" },
-      make("div", { class: "header-line" }, this.title, this.field, this.rename, make("span", { class: "spacer" }), find),
+      make(
+        "div",
+        { class: "header-line" },
+        this.title,
+        this.field,
+        this.rename,
+        make("span", { class: "spacer" }),
+        find,
+      ),
       make("div", { class: "header-line header-facts" }, icon("file"), this.root, this.roots, this.gauge.element),
     );
   }
@@ -65,7 +84,9 @@ export class Header {
     if (this.roots.dataset.roots === signature) return;
     this.roots.dataset.roots = signature;
     // The host puts the folder of the active file first; it is taken as long as nobody chooses.
-    const options = roots.map((root, index) => make("option", { text: root.name, attributes: { value: index === 0 ? "" : root.uri } }));
+    const options = roots.map((root, index) =>
+      make("option", { text: root.name, attributes: { value: index === 0 ? "" : root.uri } }),
+    );
     this.roots.replaceChildren(...options);
     this.roots.value = this.chosen ?? "";
   }

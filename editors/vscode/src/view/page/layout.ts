@@ -62,7 +62,9 @@ export class Layout {
     const { view, header, find } = this.parts;
     const { conversation } = view;
     const { following } = view.list;
-    const isEmpty = conversation === null || (conversation.isLoaded && conversation.rows.length === 0 && conversation.waiting.all.length === 0);
+    const isEmpty =
+      conversation === null ||
+      (conversation.isLoaded && conversation.rows.length === 0 && conversation.waiting.all.length === 0);
     header.gauge.draw(conversation?.story.gauge ?? { total: 0 }, showCost);
     show(this.welcome, isEmpty);
     show(this.latest, !following.isOn);

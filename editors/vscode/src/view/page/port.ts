@@ -1,6 +1,14 @@
 /** The way to the extension host: requests with answers, acts without, and what the editor keeps for the view. */
 
-import type { Act, BridgeError, BridgeMethod, BridgeMethods, HostToView, RequestMessage, ViewToHost } from "../../shared/bridge";
+import type {
+  Act,
+  BridgeError,
+  BridgeMethod,
+  BridgeMethods,
+  HostToView,
+  RequestMessage,
+  ViewToHost,
+} from "../../shared/bridge";
 
 interface EditorApi {
   postMessage(message: ViewToHost): void;

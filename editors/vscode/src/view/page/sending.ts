@@ -59,22 +59,26 @@ export class Sending {
 
   /** A first message came: the run that it belongs to was taken. */
   messageCame(): void {
-    for (const one of [...this.underway]) if (one.entry.kind === "run" && one.entry.state === "sending") this.accepted(one);
+    for (const one of [...this.underway])
+      if (one.entry.kind === "run" && one.entry.state === "sending") this.accepted(one);
   }
 
   async takeBack(conversation: Conversation, entry: Entry): Promise<void> {
     const { sessionId } = conversation.session;
-    const isTaken = entry.kind === "steer" ? await this.unsteer(sessionId, entry) : await this.unqueue(conversation, entry);
+    const isTaken =
+      entry.kind === "steer" ? await this.unsteer(sessionId, entry) : await this.unqueue(conversation, entry);
     if (!isTaken) {
       this.composer.say("It has already reached the agent.");
       return;
     }
-    if (conversation.waiting.remove(entry)) this.composer.returned([draftOf(entry.input, this.composer.attachments.id)]);
+    if (conversation.waiting.remove(entry))
+      this.composer.returned([draftOf(entry.input, this.composer.attachments.id)]);
     this.composer.field.focus();
   }
 
   denyAndSend(): void {
-    for (const { key } of this.host.openApprovals()) this.port.post({ kind: "approve", key, answer: { decision: "deny" } });
+    for (const { key } of this.host.openApprovals())
+      this.port.post({ kind: "approve", key, answer: { decision: "deny" } });
   }
 
   /** Another session is on screen, or the server is another: what was underway is no longer known to be. */

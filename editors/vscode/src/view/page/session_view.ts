@@ -29,7 +29,10 @@ export interface SessionViewHost {
 }
 
 export class SessionView {
-  readonly scroller = make("div", { class: "transcript", attributes: { role: "feed", "aria-label": "Conversation", "data-testid": "transcript" } });
+  readonly scroller = make("div", {
+    class: "transcript",
+    attributes: { role: "feed", "aria-label": "Conversation", "data-testid": "transcript" },
+  });
   readonly list: VirtualList;
   readonly reading: Reading;
   conversation: Conversation | null = null;
@@ -67,7 +70,13 @@ export class SessionView {
     const { sessionId } = session;
     const conversation = new Conversation(
       session,
-      (cursor, limit) => this.port.request("agent/session/history", { sessionId, limit, fromEnd: true, ...(cursor === undefined ? {} : { cursor }) }),
+      (cursor, limit) =>
+        this.port.request("agent/session/history", {
+          sessionId,
+          limit,
+          fromEnd: true,
+          ...(cursor === undefined ? {} : { cursor }),
+        }),
       {
         changed: (row) => this.changed(row),
         rearranged: () => this.list.setRows(conversation.rows),
@@ -154,7 +163,8 @@ export class SessionView {
       return;
     }
     const isThere = (): boolean => conversation.rows.some((row) => row.key === anchor.key);
-    while (!isThere() && conversation.hasEarlier && (conversation.rows[0]?.at ?? "") > anchor.at) await conversation.earlier(1_000);
+    while (!isThere() && conversation.hasEarlier && (conversation.rows[0]?.at ?? "") > anchor.at)
+      await conversation.earlier(1_000);
     const row = rowOf(conversation.rows, anchor);
     if (row && this.conversation === conversation) this.list.goTo(row, anchor.offset);
   }
@@ -199,7 +209,10 @@ export class SessionView {
       act: (act) => port.act(act),
       request: (method, params) => port.request(method, params),
       sessionId: () => this.conversation?.session.sessionId ?? "",
-      position: (row) => [this.list.indexOf(row) + 1, this.conversation?.hasEarlier === false ? this.conversation.rows.length : -1],
+      position: (row) => [
+        this.list.indexOf(row) + 1,
+        this.conversation?.hasEarlier === false ? this.conversation.rows.length : -1,
+      ],
       unfolded: (key) => memory.isUnfolded(key),
       fold: (key, isUnfolded) => {
         this.list.read();
@@ -211,7 +224,12 @@ export class SessionView {
       edits: (callId) => edits.ofCall(callId),
       runEdits: (runId) => edits.ofRun(runId),
       decideEdits: (chosen, verdict) => edits.decide(chosen, verdict),
-      open: (target) => port.act(target.kind === "web" ? { act: "openLink", href: target.href } : { act: "openPath", path: target.path, ...(target.line === undefined ? {} : { line: target.line }) }),
+      open: (target) =>
+        port.act(
+          target.kind === "web"
+            ? { act: "openLink", href: target.href }
+            : { act: "openPath", path: target.path, ...(target.line === undefined ? {} : { line: target.line }) },
+        ),
       openText: (title, text) => port.act({ act: "openText", title, text, language: "markdown" }),
       copy: (text) => port.act({ act: "copy", text }),
     };

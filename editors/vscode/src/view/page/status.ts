@@ -3,7 +3,10 @@
 import { make } from "../markdown/nodes";
 
 export class Status {
-  readonly element = make("div", { class: "sr-only", attributes: { role: "status", "aria-live": "polite", "aria-atomic": "true" } });
+  readonly element = make("div", {
+    class: "sr-only",
+    attributes: { role: "status", "aria-live": "polite", "aria-atomic": "true" },
+  });
 
   answerComplete(): void {
     this.say("answer complete");

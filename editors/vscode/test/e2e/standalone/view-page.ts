@@ -60,7 +60,13 @@ export function longSession(count: number, marks: Readonly<Record<number, string
     const payload = [
       { type: "text", role: "user", text: `Question ${index}` },
       { type: "text", role: "assistant", text: said },
-      { type: "tool_call", role: "assistant", name: "exec_command", arguments: `{"cmd":"make ${index}"}`, tool_call_id: id },
+      {
+        type: "tool_call",
+        role: "assistant",
+        name: "exec_command",
+        arguments: `{"cmd":"make ${index}"}`,
+        tool_call_id: id,
+      },
       { type: "tool_call_output", role: "user", tool_call_id: id, output: `line of ${index}\n[exit code: 0]` },
     ][marks[index] ? 1 : index % 4];
     messages.push({ timestamp: at(index), type: "model_msg", payload } as OmniMessage);
@@ -69,7 +75,12 @@ export function longSession(count: number, marks: Readonly<Record<number, string
 }
 
 /** The page with a session on screen. */
-export async function show(page: Page, url: string, messages: readonly OmniMessage[], over: object = {}): Promise<void> {
+export async function show(
+  page: Page,
+  url: string,
+  messages: readonly OmniMessage[],
+  over: object = {},
+): Promise<void> {
   await page.goto(url);
   await page.evaluate(
     ([given, more]) => {

@@ -20,7 +20,8 @@ test.beforeEach(async ({ page }) => {
 test.afterEach(() => expect(errors).toEqual([]));
 
 const transcript = (page: Page) => page.getByRole("feed");
-const fromBottom = (page: Page) => transcript(page).evaluate((list) => list.scrollHeight - list.clientHeight - list.scrollTop);
+const fromBottom = (page: Page) =>
+  transcript(page).evaluate((list) => list.scrollHeight - list.clientHeight - list.scrollTop);
 /** Where the first row that reaches into the view begins, and which it is. */
 const top = (page: Page) =>
   transcript(page).evaluate((list) => {
@@ -34,18 +35,22 @@ const topOf = (page: Page, key: string) =>
     return (row?.getBoundingClientRect().top ?? NaN) - list.getBoundingClientRect().top;
   }, key);
 const running = { state: { sessionId: "s", state: "running", queued: 0, pendingApprovals: 0 } };
-const settled = (page: Page) => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+const settled = (page: Page) =>
+  page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 
 /** Streams an answer of so many deltas, some together, and waits for each frame. */
 async function streamed(page: Page, deltas: number, each: number, started = false): Promise<void> {
   await page.evaluate(
     async ([count, together, isOpen]) => {
       const message = (payload: object) => ({ timestamp: new Date().toISOString(), type: "model_msg", payload });
-      const part = (event_type: string, text = "") => message({ type: "partial_text", role: "assistant", event_type, text });
+      const part = (event_type: string, text = "") =>
+        message({ type: "partial_text", role: "assistant", event_type, text });
       const words = ["word ", "**bold** ", "`code` ", "more ", "\n\n", "- item ", "\n", "```js\nlet a = 1;\n```\n\n"];
       if (!isOpen) window.fake.stream([part("start")]);
       for (let sent = 0; sent < count; sent += together) {
-        window.fake.stream(Array.from({ length: together }, (_, index) => part("delta", words[(sent + index * 3) % words.length])));
+        window.fake.stream(
+          Array.from({ length: together }, (_, index) => part("delta", words[(sent + index * 3) % words.length])),
+        );
         await new Promise((resolve) => requestAnimationFrame(resolve));
       }
     },
@@ -59,7 +64,8 @@ test("a session of 10,000 messages is on screen within 500 ms, with one page fet
     window.fake.messages = messages;
     const began = performance.now();
     window.fake.greet();
-    while (!document.querySelector("[role=feed]")?.textContent.includes("Part 9997")) await new Promise(requestAnimationFrame);
+    while (!document.querySelector("[role=feed]")?.textContent.includes("Part 9997"))
+      await new Promise(requestAnimationFrame);
     return performance.now() - began;
   }, longSession(10_000));
 
@@ -96,7 +102,7 @@ test("20,000 deltas into a long session leave the page quick and small", async (
     delays.push(...(await keyDelays(page, 1)));
     const now = await page.evaluate(() => {
       let nodes = 0;
-      for (const walker = document.createTreeWalker(document); walker.nextNode(); ) nodes++;
+      for (const walker = document.createTreeWalker(document); walker.nextNode();) nodes++;
       return { rows: document.querySelectorAll("article").length, nodes };
     });
     most = { rows: Math.max(most.rows, now.rows), nodes: Math.max(most.nodes, now.nodes) };
@@ -158,9 +164,15 @@ test("at rest nothing is drawn, timed or sent", async ({ page }) => {
   await show(page, view.url, longSession(10_000));
   await expect(transcript(page)).toContainText("Part 9997");
   await page.waitForTimeout(3_000);
-  const before = await page.evaluate(() => ({ ...(window as unknown as { seen: object }).seen, posted: window.fake.posted.length }));
+  const before = await page.evaluate(() => ({
+    ...(window as unknown as { seen: object }).seen,
+    posted: window.fake.posted.length,
+  }));
   await page.waitForTimeout(10_000);
-  const after = await page.evaluate(() => ({ ...(window as unknown as { seen: object }).seen, posted: window.fake.posted.length }));
+  const after = await page.evaluate(() => ({
+    ...(window as unknown as { seen: object }).seen,
+    posted: window.fake.posted.length,
+  }));
   expect(after).toEqual(before);
 });
 

@@ -103,7 +103,7 @@ describe("nothing the model writes", () => {
     "[x](data:text/html,<script>alert(1)</script>)",
     "[x](vbscript:x) [y](file:///etc/passwd) [z](command:workbench.action.quit)",
     "![p](https://evil.example/p.png) ![d](data:image/svg+xml,<svg/>)",
-    "<https://ok.example/?q=\"onmouseover=x>",
+    '<https://ok.example/?q="onmouseover=x>',
     "| <b>a</b> | ![i](http://evil.example) |\n|---|---|\n| c | d |",
   ].join("\n\n");
 

@@ -7,7 +7,12 @@ import { message, notified, run, sizes, streamed } from "./streams";
 
 const usage = { cache_read: 0, cache_write: 0, output: 0, total: 0 };
 const session = { sessionId: "s", workspace: "file:///w", contextTokens: 0, usage } as SessionInfo;
-const nothing = { changed: () => undefined, rearranged: () => undefined, loaded: () => undefined, waitingChanged: () => undefined };
+const nothing = {
+  changed: () => undefined,
+  rearranged: () => undefined,
+  loaded: () => undefined,
+  waitingChanged: () => undefined,
+};
 const pending = { runs: [], steers: [], approvals: [] };
 
 /** What the server would answer when `sent` messages of the stream have gone out: traced ones, live segments, the number. */
@@ -26,7 +31,8 @@ function historyAt(stream: readonly OmniMessage[], sent: number): Page {
   return { messages, live: [...open.values()].flat(), nextSeq: sent, pending };
 }
 
-const seen = (rows: readonly Row[]): unknown[] => rows.filter((row) => row.kind !== "end").map((row) => [row.kind, searchable(row), "status" in row ? row.status : ""]);
+const seen = (rows: readonly Row[]): unknown[] =>
+  rows.filter((row) => row.kind !== "end").map((row) => [row.kind, searchable(row), "status" in row ? row.status : ""]);
 
 async function loaded(page: () => Page | Promise<Page>, more = {}): Promise<Conversation> {
   const conversation = new Conversation(session, async () => page(), { ...nothing, ...more });
@@ -35,7 +41,8 @@ async function loaded(page: () => Page | Promise<Page>, more = {}): Promise<Conv
   return conversation;
 }
 
-const complete = async (stream: readonly OmniMessage[]): Promise<unknown[]> => seen((await loaded(() => historyAt(stream, stream.length))).rows);
+const complete = async (stream: readonly OmniMessage[]): Promise<unknown[]> =>
+  seen((await loaded(() => historyAt(stream, stream.length))).rows);
 
 /** A stream whose stops are not parted from their messages by a reload: the server takes both at once. */
 function mayBeCut(stream: readonly OmniMessage[], at: number): boolean {
@@ -90,17 +97,29 @@ describe("a reload", () => {
 });
 
 describe("pages", () => {
-  const texts = (conversation: Conversation): string[] => conversation.rows.filter((row) => row.kind !== "end").map(searchable);
-  const messages = Array.from({ length: 950 }, (_, index) => message({ type: "text", role: index % 2 ? "assistant" : "user", text: `m${index}` }));
+  const texts = (conversation: Conversation): string[] =>
+    conversation.rows.filter((row) => row.kind !== "end").map(searchable);
+  const messages = Array.from({ length: 950 }, (_, index) =>
+    message({ type: "text", role: index % 2 ? "assistant" : "user", text: `m${index}` }),
+  );
   const server = (cursor: string | undefined, limit: number): Page => {
     const end = cursor === undefined ? messages.length : Number(cursor);
     const start = Math.max(0, end - limit);
-    return { messages: messages.slice(start, end), nextSeq: 0, pending, ...(start > 0 ? { previousCursor: String(start) } : {}) };
+    return {
+      messages: messages.slice(start, end),
+      nextSeq: 0,
+      pending,
+      ...(start > 0 ? { previousCursor: String(start) } : {}),
+    };
   };
 
   it("are fetched from the end, one at first, and joined in order", async () => {
     let fetched = 0;
-    const conversation = new Conversation(session, (cursor, limit) => (fetched++, Promise.resolve(server(cursor, limit))), nothing);
+    const conversation = new Conversation(
+      session,
+      (cursor, limit) => (fetched++, Promise.resolve(server(cursor, limit))),
+      nothing,
+    );
     await conversation.load();
     expect(fetched).toBe(1);
     expect(texts(conversation)).toHaveLength(200);
@@ -110,7 +129,11 @@ describe("pages", () => {
 
   it("are asked for once, however often", async () => {
     let fetched = 0;
-    const conversation = new Conversation(session, (cursor, limit) => (fetched++, Promise.resolve(server(cursor, limit))), nothing);
+    const conversation = new Conversation(
+      session,
+      (cursor, limit) => (fetched++, Promise.resolve(server(cursor, limit))),
+      nothing,
+    );
     await conversation.load();
     await Promise.all([conversation.earlier(), conversation.earlier(), conversation.earlier()]);
     expect(fetched).toBe(2);
@@ -120,7 +143,12 @@ describe("pages", () => {
     const forward = (cursor: string | undefined, limit: number): Promise<Page> => {
       const start = Number(cursor ?? 0);
       const end = start + limit;
-      return Promise.resolve({ messages: messages.slice(start, end), nextSeq: 0, pending, ...(end < messages.length ? { nextCursor: String(end) } : {}) });
+      return Promise.resolve({
+        messages: messages.slice(start, end),
+        nextSeq: 0,
+        pending,
+        ...(end < messages.length ? { nextCursor: String(end) } : {}),
+      });
     };
     const conversation = new Conversation(session, forward, nothing);
     await conversation.load();
@@ -130,7 +158,8 @@ describe("pages", () => {
 });
 
 describe("texts that wait", () => {
-  const steered = (words: string): OmniMessage => message({ type: "text", role: "user", text: `[user_steering]\n${words}\n[/user_steering]` });
+  const steered = (words: string): OmniMessage =>
+    message({ type: "text", role: "user", text: `[user_steering]\n${words}\n[/user_steering]` });
   const send = (conversation: Conversation, ...messages: OmniMessage[]): void => {
     const params: MessageParams = { sessionId: "s", runId: "r", seq: 0, messages };
     conversation.receive(params);
@@ -157,7 +186,10 @@ describe("texts that wait", () => {
 
   it("come back from what the server says is pending", async () => {
     const conversation = await loaded(() => historyAt([], 0));
-    conversation.waiting.restore({ runs: [{ runId: "r2", input: "later" }], steers: [{ steerId: "x", input: "now" }] }, 1);
+    conversation.waiting.restore(
+      { runs: [{ runId: "r2", input: "later" }], steers: [{ steerId: "x", input: "now" }] },
+      1,
+    );
     expect(conversation.waiting.all).toMatchObject([
       { kind: "steer", steerId: "x", state: "queued" },
       { kind: "run", runId: "r2", state: "queued" },

@@ -19,29 +19,33 @@ describe("heights", () => {
   it("begin where the sum of all before ends, whatever was changed", () => {
     const change = fc.record({ at: fc.nat({ max: 60 }), size: fc.integer({ min: 1, max: 500 }) });
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 60 }), fc.array(change), (first, changes) => {
-        const heights = new Heights();
-        const plain = [...first];
-        heights.reset([...first]);
-        for (const { at, size } of changes) {
-          if (at < plain.length) {
-            plain[at] = size;
-            heights.set(at, size);
-          } else {
-            plain.push(size);
-            heights.push(size);
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 60 }),
+        fc.array(change),
+        (first, changes) => {
+          const heights = new Heights();
+          const plain = [...first];
+          heights.reset([...first]);
+          for (const { at, size } of changes) {
+            if (at < plain.length) {
+              plain[at] = size;
+              heights.set(at, size);
+            } else {
+              plain.push(size);
+              heights.push(size);
+            }
+            heights.top(at % (plain.length + 1));
           }
-          heights.top(at % (plain.length + 1));
-        }
-        let sum = 0;
-        for (const [index, size] of plain.entries()) {
-          expect(heights.top(index)).toBe(sum);
-          expect(heights.at(sum)).toBe(index);
-          expect(heights.at(sum + size - 1)).toBe(index);
-          sum += size;
-        }
-        expect(heights.total).toBe(sum);
-      }),
+          let sum = 0;
+          for (const [index, size] of plain.entries()) {
+            expect(heights.top(index)).toBe(sum);
+            expect(heights.at(sum)).toBe(index);
+            expect(heights.at(sum + size - 1)).toBe(index);
+            sum += size;
+          }
+          expect(heights.total).toBe(sum);
+        },
+      ),
     );
   });
 });
@@ -74,11 +78,17 @@ describe("following", () => {
 describe("arguments that are being written", () => {
   it("never raise, and end up as what they are", () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), fc.oneof(fc.string(), fc.integer(), fc.array(fc.string()), fc.constant(null))), (value) => {
-        const text = JSON.stringify(value);
-        for (let end = 0; end <= text.length; end++) readArguments(text.slice(0, end));
-        expect(readArguments(text)).toEqual(JSON.parse(text));
-      }),
+      fc.property(
+        fc.dictionary(
+          fc.string({ minLength: 1, maxLength: 8 }),
+          fc.oneof(fc.string(), fc.integer(), fc.array(fc.string()), fc.constant(null)),
+        ),
+        (value) => {
+          const text = JSON.stringify(value);
+          for (let end = 0; end <= text.length; end++) readArguments(text.slice(0, end));
+          expect(readArguments(text)).toEqual(JSON.parse(text));
+        },
+      ),
     );
   });
 
@@ -108,7 +118,17 @@ describe("characters that would fool the eye", () => {
 });
 
 describe("links", () => {
-  it.each(["javascript:alert(1)", "data:text/html,x", "vbscript:x", "command:x", "vscode://x", "#here", "//evil.example", " JavaScript:x", ""])("to %j lead nowhere", (href) => {
+  it.each([
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "vbscript:x",
+    "command:x",
+    "vscode://x",
+    "#here",
+    "//evil.example",
+    " JavaScript:x",
+    "",
+  ])("to %j lead nowhere", (href) => {
     expect(targetOf(href)).toBeNull();
   });
 
@@ -131,7 +151,14 @@ describe("differences", () => {
   });
 
   it("are read from a unified diff", () => {
-    expect(unified("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z\n").map((line) => line.kind)).toEqual(["head", "head", "head", "remove", "add", "same"]);
+    expect(unified("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z\n").map((line) => line.kind)).toEqual([
+      "head",
+      "head",
+      "head",
+      "remove",
+      "add",
+      "same",
+    ]);
   });
 });
 
@@ -164,11 +191,16 @@ describe("a draft", () => {
   });
 
   it("keeps what was typed while it was sent", () => {
-    expect(without({ text: "sent and more", attachments: [image, file] }, { text: "sent", attachments: [image] })).toEqual({ text: " and more", attachments: [file] });
+    expect(
+      without({ text: "sent and more", attachments: [image, file] }, { text: "sent", attachments: [image] }),
+    ).toEqual({ text: " and more", attachments: [file] });
   });
 
   it("takes what comes back before what is there", () => {
-    expect(merged([{ text: "back", attachments: [image] }], { text: "here", attachments: [] })).toEqual({ text: "back\n\nhere", attachments: [image] });
+    expect(merged([{ text: "back", attachments: [image] }], { text: "here", attachments: [] })).toEqual({
+      text: "back\n\nhere",
+      attachments: [image],
+    });
   });
 });
 

@@ -18,7 +18,12 @@ function told(messages: readonly OmniMessage[]): Story {
 
 /** What a person sees of the rows, without the names and times that differ between a stream and its replay. */
 function seen(rows: readonly Row[]): unknown[] {
-  return rows.map((row) => [row.kind, searchable(row), "status" in row ? row.status : "", "open" in row ? row.open : false]);
+  return rows.map((row) => [
+    row.kind,
+    searchable(row),
+    "status" in row ? row.status : "",
+    "open" in row ? row.open : false,
+  ]);
 }
 
 const text = (rows: readonly Row[]): string => rows.map((row) => (row.kind === "answer" ? row.text : "")).join("");
@@ -85,15 +90,29 @@ describe("a stream", () => {
   });
 
   it("that was cut keeps what came, and says so", () => {
-    const story = told(streamed({ type: "text", role: "assistant", text: "Half a th", stop_reason: "timeout" }, ["Half", " a th"]));
+    const story = told(
+      streamed({ type: "text", role: "assistant", text: "Half a th", stop_reason: "timeout" }, ["Half", " a th"]),
+    );
     expect(story.rows).toMatchObject([{ kind: "answer", text: "Half a th", stop: "timeout", open: false }]);
   });
 });
 
 describe("calls", () => {
-  const call = message({ type: "tool_call", role: "assistant", name: "exec_command", arguments: '{"cmd":"ls"}', tool_call_id: "c" });
+  const call = message({
+    type: "tool_call",
+    role: "assistant",
+    name: "exec_command",
+    arguments: '{"cmd":"ls"}',
+    tool_call_id: "c",
+  });
   const output = (text: string, stop?: "failed" | "aborted"): OmniMessage =>
-    message({ type: "tool_call_output", role: "user", tool_call_id: "c", output: text, ...(stop ? { stop_reason: stop } : {}) });
+    message({
+      type: "tool_call_output",
+      role: "user",
+      tool_call_id: "c",
+      output: text,
+      ...(stop ? { stop_reason: stop } : {}),
+    });
   const decided = (decision: "allow" | "deny" | "forbidden"): OmniMessage =>
     message({ type: "approval_decision", tool_call_id: "c", decision, decided_by: "user" });
 
@@ -110,7 +129,8 @@ describe("calls", () => {
   });
 
   it("are told apart when they were denied, failed or stopped", () => {
-    const status = (...rest: OmniMessage[]): unknown => told([call, ...rest]).rows.map((row) => row.kind === "tool" && row.status)[0];
+    const status = (...rest: OmniMessage[]): unknown =>
+      told([call, ...rest]).rows.map((row) => row.kind === "tool" && row.status)[0];
     expect(status(decided("deny"), output("Tool call denied by user.", "failed"))).toBe("denied");
     expect(status(decided("allow"), output("exit code 1", "failed"))).toBe("failed");
     expect(status(decided("allow"), output("[interrupted: tool aborted by user]", "aborted"))).toBe("stopped");
@@ -119,7 +139,13 @@ describe("calls", () => {
 
 describe("what the engine does by itself", () => {
   const failed = (attempt: number, retry?: number): OmniMessage =>
-    message({ type: "request_end", status: "timeout", error_message: "HTTP 503", attempt, ...(retry === undefined ? {} : { retry_in_ms: retry }) });
+    message({
+      type: "request_end",
+      status: "timeout",
+      error_message: "HTTP 503",
+      attempt,
+      ...(retry === undefined ? {} : { retry_in_ms: retry }),
+    });
   const begin = (): OmniMessage => message({ type: "request_begin" });
 
   it("a retry waits until its request goes out, the last failure is an error", () => {
@@ -127,7 +153,10 @@ describe("what the engine does by itself", () => {
     expect(story.rows).toMatchObject([{ kind: "retry", state: "waiting", attempt: 1 }]);
     story.apply(begin());
     story.apply(failed(2));
-    expect(story.rows).toMatchObject([{ kind: "retry", state: "retried" }, { kind: "error", attempts: 2, message: "HTTP 503" }]);
+    expect(story.rows).toMatchObject([
+      { kind: "retry", state: "retried" },
+      { kind: "error", attempts: 2, message: "HTTP 503" },
+    ]);
   });
 
   it("a compaction holds its summary, what was before and after, and none of its talk stands beside it", () => {
@@ -135,13 +164,23 @@ describe("what the engine does by itself", () => {
     const messages = [
       message({ type: "compaction_begin", reason: "context", mode: "summarize", context: 128_000, turns: 9 }),
       message({ type: "text", role: "user", text: "Summarise.", sender: "harness" }),
-      ...streamed({ type: "text", role: "assistant", text: "[summary]\nWe fixed it.\n[/summary]" }, ["[summ", "ary]\nWe fixed it.\n[/summary]"]),
+      ...streamed({ type: "text", role: "assistant", text: "[summary]\nWe fixed it.\n[/summary]" }, [
+        "[summ",
+        "ary]\nWe fixed it.\n[/summary]",
+      ]),
       message({ type: "compaction_end", reason: "context", mode: "summarize", status: "completed" }),
-      message({ type: "text", role: "user", text: "[context_summary]\nWe fixed it.\n[/context_summary]", sender: "harness" }),
+      message({
+        type: "text",
+        role: "user",
+        text: "[context_summary]\nWe fixed it.\n[/context_summary]",
+        sender: "harness",
+      }),
       begin(),
       message({ type: "token_usage", session: usage, request: usage, context_window: 200_000, compaction_at: 128_000 }),
     ];
-    const expected = [{ kind: "compaction", summary: "We fixed it.", before: 128_000, after: 900, status: "completed" }];
+    const expected = [
+      { kind: "compaction", summary: "We fixed it.", before: 128_000, after: 900, status: "completed" },
+    ];
     expect(told(messages).rows).toMatchObject(expected);
     const halved = told(messages.slice(4));
     halved.prepend(messages.slice(0, 4));
@@ -157,7 +196,9 @@ describe("what the engine does by itself", () => {
     for (const at of [1, 2]) {
       const story = told(messages.slice(at));
       story.prepend(messages.slice(0, at));
-      expect(story.rows).toMatchObject([{ kind: "compaction", summary: "All of it.", before: 50, status: "completed" }]);
+      expect(story.rows).toMatchObject([
+        { kind: "compaction", summary: "All of it.", before: 50, status: "completed" },
+      ]);
     }
   });
 
@@ -181,11 +222,19 @@ describe("a run's end", () => {
   ];
 
   it("adds up its turns and tokens, over pages too", () => {
-    const messages = [message({ type: "run_begin", run_id: "r1" }), message({ type: "text", role: "user", text: "go" }), ...turn(), ...turn(), message({ type: "run_begin", run_id: "r2" })];
+    const messages = [
+      message({ type: "run_begin", run_id: "r1" }),
+      message({ type: "text", role: "user", text: "go" }),
+      ...turn(),
+      ...turn(),
+      message({ type: "run_begin", run_id: "r2" }),
+    ];
     for (let at = 0; at < messages.length; at++) {
       const story = told(messages.slice(at));
       story.prepend(messages.slice(0, at));
-      expect(story.rows.filter((row) => row.kind === "end")).toMatchObject([{ turns: 2, tokens: 30, status: "completed" }]);
+      expect(story.rows.filter((row) => row.kind === "end")).toMatchObject([
+        { turns: 2, tokens: 30, status: "completed" },
+      ]);
     }
   });
 
@@ -193,38 +242,17 @@ describe("a run's end", () => {
     const story = new Story(silent);
     story.begin("r", "go", "2026-11-29T00:00:00.000Z");
     for (const one of [
-      message({ type: "tool_call", role: "assistant", name: "exec_command", arguments: '{"cmd":"sleep 9"}', tool_call_id: "c" }),
+      message({
+        type: "tool_call",
+        role: "assistant",
+        name: "exec_command",
+        arguments: '{"cmd":"sleep 9"}',
+        tool_call_id: "c",
+      }),
       message({ type: "tool_call_output", role: "user", tool_call_id: "c", output: "", stop_reason: "aborted" }),
       message({ type: "abort", reason: "aborted by user" }),
-    ]) story.apply(one);
+    ])
+      story.apply(one);
     expect(story.end()).toMatchObject({ status: "aborted", ended: ["Run sleep 9"] });
-  });
-});
-
-describe("subagents", () => {
-  it("in the background are named when a stop ends them with the run", () => {
-    const story = new Story(silent);
-    story.begin("r", "go", "2026-11-29T00:00:00.000Z");
-    for (const one of [
-      message({ type: "tool_call", role: "assistant", name: "run_subagent", arguments: '{"prompt":"Look around"}', tool_call_id: "c" }),
-      message({ type: "subagent", session_id: "child" }),
-      message({ type: "tool_call_output", role: "user", tool_call_id: "c", output: "[subagent running]" }),
-      message({ type: "request_begin" }, ["child"]),
-      message({ type: "abort" }, ["child"]),
-      message({ type: "abort" }),
-    ]) story.apply(one);
-    expect(story.end()).toMatchObject({ ended: ["Subagent Look around"] });
-  });
-
-  it("are part of the call that started them, told by the origin of their messages", () => {
-    const prompt = '{"prompt":"Find callers"}';
-    const story = told([
-      message({ type: "tool_call", role: "assistant", name: "run_subagent", arguments: prompt, tool_call_id: "c" }),
-      message({ type: "subagent", session_id: "child" }),
-      message({ type: "request_begin" }, ["child"]),
-      message({ type: "tool_call", role: "assistant", name: "read_file", arguments: '{"file_path":"a.py"}', tool_call_id: "c" }, ["child"]),
-    ]);
-    expect(story.rows).toHaveLength(1);
-    expect(story.rows[0]).toMatchObject({ kind: "tool", child: { sessionId: "child", running: true, lines: [{ text: "Read a.py", done: false }] } });
   });
 });

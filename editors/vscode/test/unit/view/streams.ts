@@ -1,7 +1,14 @@
 /** Makes streams as the server sends them, and cuts them as connections do. */
 
 import fc from "fast-check";
-import type { MessageParams, ModelPayload, EventPayload, OmniMessage, Partial, Content } from "../../../src/shared/protocol";
+import type {
+  MessageParams,
+  ModelPayload,
+  EventPayload,
+  OmniMessage,
+  Partial,
+  Content,
+} from "../../../src/shared/protocol";
 
 let clock = 0;
 
@@ -14,8 +21,14 @@ export function message(payload: ModelPayload | EventPayload, origin?: string[])
 
 /** The fragments of a complete message, its body cut at `cuts`, and the message. */
 export function streamed(payload: Content, pieces: readonly string[]): OmniMessage[] {
-  const fragment = (phase: "start" | "delta" | "stop", body: string): OmniMessage => message(fragmentOf(payload, phase, body));
-  return [fragment("start", ""), ...pieces.map((piece) => fragment("delta", piece)), fragment("stop", ""), message(payload)];
+  const fragment = (phase: "start" | "delta" | "stop", body: string): OmniMessage =>
+    message(fragmentOf(payload, phase, body));
+  return [
+    fragment("start", ""),
+    ...pieces.map((piece) => fragment("delta", piece)),
+    fragment("stop", ""),
+    message(payload),
+  ];
 }
 
 function fragmentOf(payload: Content, event_type: "start" | "delta" | "stop", body: string): Partial {
@@ -25,9 +38,22 @@ function fragmentOf(payload: Content, event_type: "start" | "delta" | "stop", bo
     case "thinking":
       return { type: "partial_thinking", role: "assistant", event_type, thinking: body };
     case "tool_call":
-      return { type: "partial_tool_call", role: "assistant", event_type, name: payload.name, arguments: body, tool_call_id: payload.tool_call_id };
+      return {
+        type: "partial_tool_call",
+        role: "assistant",
+        event_type,
+        name: payload.name,
+        arguments: body,
+        tool_call_id: payload.tool_call_id,
+      };
     case "tool_call_output":
-      return { type: "partial_tool_call_output", role: "user", event_type, output: body, tool_call_id: payload.tool_call_id };
+      return {
+        type: "partial_tool_call_output",
+        role: "user",
+        event_type,
+        output: body,
+        tool_call_id: payload.tool_call_id,
+      };
     default:
       throw new Error(`${payload.type} is never streamed`);
   }
@@ -46,7 +72,12 @@ export function piecesOf(text: string, sizes: readonly number[]): string[] {
 }
 
 /** Notifications that carry the messages, some together, numbered from `seq`. */
-export function notified(messages: readonly OmniMessage[], sizes: readonly number[], runId: string, seq = 0): MessageParams[] {
+export function notified(
+  messages: readonly OmniMessage[],
+  sizes: readonly number[],
+  runId: string,
+  seq = 0,
+): MessageParams[] {
   const found: MessageParams[] = [];
   let at = 0;
   for (let index = 0; at < messages.length; index++) {
@@ -59,7 +90,15 @@ export function notified(messages: readonly OmniMessage[], sizes: readonly numbe
 
 const markdown = fc.oneof(
   fc.string({ maxLength: 60 }),
-  fc.constantFrom("# Title", "- item\n- item", "```js\nlet a = 1;\n\nlet b;\n```", "a paragraph\nof two lines", "| a | b |\n|---|---|\n| 1 | 2 |", "1. one\n\n   more\n\n2. two", "> quoted\n> more"),
+  fc.constantFrom(
+    "# Title",
+    "- item\n- item",
+    "```js\nlet a = 1;\n\nlet b;\n```",
+    "a paragraph\nof two lines",
+    "| a | b |\n|---|---|\n| 1 | 2 |",
+    "1. one\n\n   more\n\n2. two",
+    "> quoted\n> more",
+  ),
   fc.constantFrom("long ".repeat(500), "longer ".repeat(700)),
 );
 export const answerText = fc.array(markdown, { minLength: 1, maxLength: 8 }).map((blocks) => blocks.join("\n\n"));
@@ -73,7 +112,13 @@ interface Turn {
   readonly streamedOutput: boolean;
 }
 
-const turn: fc.Arbitrary<Turn> = fc.record({ thinking: fc.string(), text: answerText, output: fc.string({ maxLength: 300 }), sizes, streamedOutput: fc.boolean() });
+const turn: fc.Arbitrary<Turn> = fc.record({
+  thinking: fc.string(),
+  text: answerText,
+  output: fc.string({ maxLength: 300 }),
+  sizes,
+  streamedOutput: fc.boolean(),
+});
 
 /** A whole run: what the trace of it holds and what the stream brought, in the same order. */
 export interface Run {
@@ -87,10 +132,18 @@ export const run: fc.Arbitrary<Run> = fc.array(turn, { minLength: 1, maxLength: 
   for (const [index, one] of turns.entries()) {
     const id = `call_${index}`;
     live.push(message({ type: "request_begin" }));
-    if (one.thinking.trim()) live.push(...streamed({ type: "thinking", role: "assistant", thinking: one.thinking }, piecesOf(one.thinking, one.sizes)));
+    if (one.thinking.trim())
+      live.push(
+        ...streamed({ type: "thinking", role: "assistant", thinking: one.thinking }, piecesOf(one.thinking, one.sizes)),
+      );
     live.push(...streamed({ type: "text", role: "assistant", text: one.text }, piecesOf(one.text, one.sizes)));
     const call = '{"cmd": "make"}';
-    live.push(...streamed({ type: "tool_call", role: "assistant", name: "exec_command", arguments: call, tool_call_id: id }, piecesOf(call, one.sizes)));
+    live.push(
+      ...streamed(
+        { type: "tool_call", role: "assistant", name: "exec_command", arguments: call, tool_call_id: id },
+        piecesOf(call, one.sizes),
+      ),
+    );
     live.push(message({ type: "request_end", status: "completed", finish: "tool_calls" }));
     live.push(message({ type: "approval_decision", tool_call_id: id, decision: "allow", decided_by: "mode" }));
     const output: Content = { type: "tool_call_output", role: "user", tool_call_id: id, output: one.output };
