@@ -16,10 +16,15 @@ _KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/
 """What is written there changes the machine, and may have it run a program outside. bubblewrap leaves `/proc/sys` as it
 is where the user is root, and root writes to it with no capability at all: as in most containers."""
 
+_RUNS_CODE = (".git/config", ".git/hooks", ".agent-lsp", ".vscode", ".idea")
+"""In a writable folder: an editor's own `git status` runs what `.git/config` says, and it does not run in here."""
+
 
 @frozen
 class Sandbox:
     """What commands may reach: all can be read but what is `hidden`, the `writable` folders can be written too.
+
+    What makes an editor or git run programs stays as it is where it is there already.
 
     Neither other processes nor (without `network`) anything beyond the machine, nor the machine's own ports, are there.
     """
@@ -61,3 +66,18 @@ class Sandbox:
                 yield from ("--tmpfs", str(path))
             else:
                 yield from ("--ro-bind", "/dev/null", str(path))
+        for folder in self.writable:
+            yield from _kept(folder)
+
+
+def _kept(folder: Path) -> Iterable[str]:
+    """Binds what runs code so that it cannot be written; what is bound cannot be moved out of the way either."""
+    if _is_there(git := folder / ".git") and git.is_dir():
+        yield from ("--bind", str(git), str(git))
+    for path in (folder / name for name in _RUNS_CODE):
+        if _is_there(path):
+            yield from ("--ro-bind", str(path), str(path))
+
+
+def _is_there(path: Path) -> bool:
+    return path.exists() and not path.is_symlink()

@@ -139,3 +139,41 @@ async def test_a_terminal_of_the_person_gets_no_keystrokes(run):
         'python3 -c \'import fcntl, termios; fcntl.ioctl(open("/dev/tty"), termios.TIOCSTI, b"x")\' && echo SUCCEEDED'
     )
     assert "SUCCEEDED" not in output
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "git config core.fsmonitor 'touch {home}/outside'",
+        "echo '[core]' >> .git/config",
+        "rm -f .git/config; echo x > .git/config",
+        "mv .git .aside; cp -r .aside .git; echo '[core]' >> .git/config",
+        "mv .git/hooks .git/aside; mkdir .git/hooks; echo x > .git/hooks/pre-commit",
+        "echo x > .git/hooks/pre-commit",
+        "ln -s /tmp/evil .git/hooks/post-checkout",
+        "echo '{}' > .vscode/tasks.json; mv .vscode .aside; mkdir .vscode; echo '{}' > .vscode/tasks.json",
+        "umount .git/config .git/hooks; echo '[core]' >> .git/config",
+    ],
+)
+async def test_what_an_editor_or_git_would_run_outside_stays_as_it_is(run, home, attempt):
+    work = home / "work"
+    subprocess.run(["git", "init", "-q", str(work)], check=True)
+    (work / ".git" / "hooks").mkdir(exist_ok=True)
+    (work / ".vscode").mkdir()
+
+    def state():
+        found = [work / ".git" / "config", *(work / ".git" / "hooks").iterdir(), *(work / ".vscode").iterdir()]
+        return {str(one): one.read_bytes() for one in found}
+
+    before = state()
+    await run(attempt.replace("{home}", str(home)))
+    assert state() == before
+
+
+async def test_git_works_inside_all_the_same(run, home):
+    subprocess.run(["git", "init", "-q", str(home / "work")], check=True)
+    who = "-c user.name=x -c user.email=x@example.org"
+    output = await run(
+        f"echo a > a && git add a && git {who} commit -q -m first && git checkout -q -b two && git log --oneline"
+    )
+    assert "first" in output and "[exit code: 0]" in output
