@@ -1,10 +1,13 @@
 /** What the engine does by itself is in sight: the gauge, compactions, failures of requests. */
 
 import { COMPACTION_AT_TOKENS, expect, test } from "./harness/fixtures";
-import { say, turn, turnOf, use } from "./harness/scripted-model";
+import { Gate, refuse, say, turn, turnOf, use } from "./harness/scripted-model";
 
 test.use({
   config: `
+[reconnect]
+base_ms = 10
+
 [mcp_servers.sample]
 command = "${process.execPath}"
 args = ["${__dirname}/harness/mcp-server.mjs"]
@@ -37,6 +40,7 @@ test("the gauge shows tokens, window, share and cost, and stands at the mark whe
   model,
   picture,
 }) => {
+  const gate = new Gate();
   model.script(turnOf(30_000, say("Half of it.")));
   await chat.run("go");
   const gauge = chat.frame.getByRole("meter");
@@ -46,15 +50,17 @@ test("the gauge shows tokens, window, share and cost, and stands at the mark whe
   await picture("gauge");
 
   model.script(
-    turnOf(COMPACTION_AT_TOKENS - 500, use("read_file", { file_path: "README.md" })),
-    turn(say("A summary of it all.")),
+    turnOf(COMPACTION_AT_TOKENS + 100, use("read_file", { file_path: "README.md" })),
+    turn(gate, say("A summary of it all.")),
     turn(say("Going on.")),
   );
   await chat.send("more");
+  await gate.reached;
   await chat.reaches("compacting");
   const shown = await gauge.getAttribute("aria-valuenow");
   expect(Number(shown) / COMPACTION_AT_TOKENS).toBeGreaterThan(0.95);
   expect(Number(shown) / COMPACTION_AT_TOKENS).toBeLessThan(1.05);
+  gate.open();
   await chat.reaches("idle");
 
   const card = chat.rows("compaction").last();
@@ -67,7 +73,8 @@ test("the gauge shows tokens, window, share and cost, and stands at the mark whe
 
 test("an unknown window or price shows no made-up figure", async ({ chat, model, bench }) => {
   await bench.command("Agent: Choose Model…");
-  await bench.choice("script/unknown").first().click();
+  await bench.choice("unknown").first().click();
+  await expect(chat.frame.getByRole("combobox", { name: "Model" })).toHaveValue("script/unknown");
   model.script(turnOf(1234, say("Hello.")));
   await chat.run("go");
 
@@ -76,11 +83,14 @@ test("an unknown window or price shows no made-up figure", async ({ chat, model,
   await expect(gauge).not.toContainText("%");
   await expect(gauge).not.toContainText("$");
   await bench.command("Agent: Choose Model…");
-  await bench.choice("script/one").first().click();
+  await bench
+    .choice(/^.?one/)
+    .first()
+    .click();
 });
 
 test("a run that fails says why in plain words, and the next one goes on", async ({ chat, model, picture }) => {
-  model.script({ status: 400, message: "this model has no such feature", headers: {} });
+  model.script(...Array.from({ length: 6 }, () => refuse(400, "this model has no such feature")));
   await chat.run("go");
   await expect(chat.rows("error").last()).toContainText("this model has no such feature");
   await picture("failure");

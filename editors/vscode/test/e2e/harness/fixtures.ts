@@ -4,6 +4,7 @@
  * and begin with a session of their own.
  */
 
+import { mkdirSync, writeFileSync } from "node:fs";
 import { expect, test as base, type Page } from "@playwright/test";
 import { Chat } from "./chat";
 import { countActivity } from "./measure";
@@ -115,6 +116,12 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
 });
 
 export { expect };
+
+/** Keeps figures beside the pictures. */
+export function keepFigures(name: string, figures: object): void {
+  mkdirSync(ARTIFACTS, { recursive: true });
+  writeFileSync(`${ARTIFACTS}/figures-${name}.json`, `${JSON.stringify(figures, undefined, 2)}\n`);
+}
 
 function configuration(modelUrl: string, defaultModel: string | null): string {
   return `

@@ -180,22 +180,21 @@ export async function largestMoveWhile(list: Locator, act: () => Promise<void>):
   });
 }
 
-/** How far what stands in the middle of the list went down on screen because of `act`, in CSS pixels. */
+/** How far the row near the top of the list went down on screen because of `act`, in CSS pixels. */
 export async function displacementBy(list: Locator, act: () => Promise<void>): Promise<number> {
-  const top = () => list.evaluate(() => document.querySelector("[data-anchor]")?.getBoundingClientRect().top ?? NaN);
   await scrollRests(list);
-  await list.evaluate((box) => {
-    const { top: from, left, width, height } = box.getBoundingClientRect();
-    document.querySelector("[data-anchor]")?.removeAttribute("data-anchor");
-    document
-      .elementFromPoint(left + width / 3, from + height / 4)
-      ?.closest("article")
-      ?.setAttribute("data-anchor", "");
+  const [key, before] = await list.evaluate((box) => {
+    const { top, left, width, height } = box.getBoundingClientRect();
+    const row = document.elementFromPoint(left + width / 3, top + height / 4)?.closest("article");
+    return [row?.dataset.row ?? "", row?.getBoundingClientRect().top ?? NaN] as const;
   });
-  const before = await top();
   await act();
   await scrollRests(list);
-  return (await top()) - before;
+  const after = await list.evaluate((box, wanted) => {
+    const row = [...box.querySelectorAll("article")].find((one) => one.dataset.row === wanted);
+    return row?.getBoundingClientRect().top ?? NaN;
+  }, key);
+  return after - before;
 }
 
 /** Waits until the list has not scrolled for a few frames. */
