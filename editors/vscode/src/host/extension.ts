@@ -50,7 +50,7 @@ export function activate(context: vscode.ExtensionContext): Inside | undefined {
   const parts: Parts = { ctx, server, sessions, settings, decisions, drafts: new Drafts(context.workspaceState) };
   running = { ctx, server };
 
-  answerForDocuments(server);
+  answerForDocuments(ctx, server);
   const inside = showChat(parts, installation);
   showStatus(ctx, server, sessions, decisions);
   keepUpToDate(ctx, settings, server, keyring, sessions);

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { model, prepare } from "./stage";
 import "./decisions.test";
+import "./documents.test";
 import "./edits.test";
 import "./life.test";
 import "./server.test";
