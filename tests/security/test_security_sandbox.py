@@ -141,6 +141,12 @@ async def test_a_terminal_of_the_person_gets_no_keystrokes(run):
     assert "SUCCEEDED" not in output
 
 
+def repository(folder):
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    (folder / ".git" / "hooks").mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.mark.parametrize(
     "attempt",
     [
@@ -156,9 +162,7 @@ async def test_a_terminal_of_the_person_gets_no_keystrokes(run):
     ],
 )
 async def test_what_an_editor_or_git_would_run_outside_stays_as_it_is(run, home, attempt):
-    work = home / "work"
-    subprocess.run(["git", "init", "-q", str(work)], check=True)
-    (work / ".git" / "hooks").mkdir(exist_ok=True)
+    work = repository(home / "work")
     (work / ".vscode").mkdir()
 
     def state():
@@ -171,7 +175,7 @@ async def test_what_an_editor_or_git_would_run_outside_stays_as_it_is(run, home,
 
 
 async def test_git_works_inside_all_the_same(run, home):
-    subprocess.run(["git", "init", "-q", str(home / "work")], check=True)
+    repository(home / "work")
     who = "-c user.name=x -c user.email=x@example.org"
     output = await run(
         f"echo a > a && git add a && git {who} commit -q -m first && git checkout -q -b two && git log --oneline"
