@@ -90,14 +90,19 @@ function M.reload()
   local left = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if is_file(bufnr) then
-      steady.while_reloading(bufnr, function()
-        local reason = check(bufnr, function(reason)
-          return reason == "changed" and "reload" or ""
-        end)
-        if reason == "conflict" then
-          left[#left + 1] = vim.fn.fnamemodify(api.nvim_buf_get_name(bufnr), ":~:.")
+      local restore
+      local reason = check(bufnr, function(reason)
+        if reason ~= "changed" then
+          return ""
         end
+        restore = steady.remember(bufnr)
+        return "reload"
       end)
+      if restore then
+        restore()
+      elseif reason == "conflict" then
+        left[#left + 1] = vim.fn.fnamemodify(api.nvim_buf_get_name(bufnr), ":~:.")
+      end
     end
   end
   return left

@@ -59,17 +59,17 @@ M["lines are found again when the whole text is replaced"] = function()
   new[60] = "another 60"
   local buf = window(40, 50)
   local before = seen()
-  steady.while_reloading(buf, function()
-    api.nvim_buf_set_lines(buf, 0, -1, false, new)
-  end)
+  local restore = steady.remember(buf)
+  api.nvim_buf_set_lines(buf, 0, -1, false, new)
+  restore()
   assert(vim.deep_equal(seen(), before), vim.inspect({ seen(), before }))
 end
 
 M["a text that has become short is no error"] = function()
   local buf = window(80, 90)
-  steady.while_reloading(buf, function()
-    api.nvim_buf_set_lines(buf, 0, -1, false, { "only" })
-  end)
+  local restore = steady.remember(buf)
+  api.nvim_buf_set_lines(buf, 0, -1, false, { "only" })
+  restore()
   assert(vim.fn.getline(".") == "only")
 end
 
@@ -87,9 +87,9 @@ M["a text that is replaced line by line by random ones keeps the cursor inside i
       end
     end
     local on = vim.fn.getline(".")
-    steady.while_reloading(buf, function()
-      api.nvim_buf_set_lines(buf, 0, -1, false, new)
-    end)
+    local restore = steady.remember(buf)
+    api.nvim_buf_set_lines(buf, 0, -1, false, new)
+    restore()
     if vim.list_contains(new, on) then
       assert(vim.fn.getline(".") == on, on)
     end

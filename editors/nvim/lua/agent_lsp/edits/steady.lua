@@ -77,23 +77,23 @@ local function moved(hunks, row)
   return row + shift
 end
 
---- Calls `change`, which replaces the whole text, as a reload does: lines that are the same are found again.
+--- Remembers where windows stand before the whole text of a buffer is replaced, as a reload does.
 ---@param bufnr integer
----@param change fun()
-function M.while_reloading(bufnr, change)
+---@return fun() restore finds the lines again that are still there
+function M.remember(bufnr)
   local before = stands(bufnr)
-  local old = #before > 0 and table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, false), "\n") .. "\n" or ""
-  change()
-  if #before == 0 or not api.nvim_buf_is_loaded(bufnr) then
-    return
+  local function text()
+    return table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, false), "\n") .. "\n"
   end
-  local new = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, false), "\n") .. "\n"
-  if old == new then
-    return
-  end
-  local hunks = vim.diff(old, new, { result_type = "indices" }) --[[@as integer[][] ]]
-  for _, stand in ipairs(before) do
-    restore(stand, { moved(hunks, stand.cursor[1]), stand.cursor[2] }, moved(hunks, stand.top))
+  local old = #before > 0 and text() or ""
+  return function()
+    if #before == 0 or not api.nvim_buf_is_loaded(bufnr) then
+      return
+    end
+    local hunks = vim.diff(old, text(), { result_type = "indices" }) --[[@as integer[][] ]]
+    for _, stand in ipairs(before) do
+      restore(stand, { moved(hunks, stand.cursor[1]), stand.cursor[2] }, moved(hunks, stand.top))
+    end
   end
 end
 

@@ -7,14 +7,16 @@ local list = require("agent_lsp.edits.list")
 local log = require("agent_lsp.log")
 local marks = require("agent_lsp.edits.marks")
 
---- The files with pending edits, in the order in which they were first edited.
+--- The files with pending edits, in the order in which they were first edited; not those that are deleted.
 ---@return string[] uris
 local function files()
   local uris, seen = {}, {}
   for _, edit in ipairs(list.pending()) do
     if not seen[edit.uri] then
       seen[edit.uri] = true
-      uris[#uris + 1] = edit.uri
+      if buffers.loaded(edit.uri) or vim.uv.fs_stat(vim.uri_to_fname(edit.uri)) then
+        uris[#uris + 1] = edit.uri
+      end
     end
   end
   return uris
@@ -53,13 +55,13 @@ end
 ---@return integer? bufnr
 local function open(uri)
   local name = vim.uri_to_fname(uri)
-  if not buffers.loaded(uri) and not vim.uv.fs_stat(name) then
-    log.tell(("%s is not there any more"):format(buffers.readable(uri)), vim.log.levels.WARN)
-    return nil
-  end
   api.nvim_set_current_win(window())
   if api.nvim_buf_get_name(0) ~= name then
-    vim.cmd.edit({ args = { name }, magic = { file = false, bar = false } })
+    local ok, problem = pcall(vim.cmd.edit, { args = { name }, magic = { file = false, bar = false } })
+    if not ok then -- unsaved changes without 'hidden'
+      log.tell((tostring(problem):gsub("^.-Vim%(%a+%):", "")), vim.log.levels.ERROR)
+      return nil
+    end
   end
   local bufnr = api.nvim_get_current_buf()
   marks.draw(bufnr)
