@@ -84,23 +84,32 @@ local function is_file(bufnr)
   return api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == "" and api.nvim_buf_get_name(bufnr) ~= ""
 end
 
+---@type table<integer, string> of the file of a buffer, when it was last looked at
+local stamps = {}
+
+--- Whether a file may have changed since it was last looked at.
+---@param bufnr integer
+---@return boolean
+local function may_differ(bufnr)
+  local state = vim.uv.fs_stat(api.nvim_buf_get_name(bufnr))
+  local stamp = state and ("%d.%d %d"):format(state.mtime.sec, state.mtime.nsec, state.size) or "gone"
+  local known = stamps[bufnr]
+  stamps[bufnr] = stamp
+  return known ~= stamp
+end
+
 --- Reloads the buffers whose files are others on the disk. One with unsaved changes stays as it is.
 ---@return string[] left names of those that were left
 function M.reload()
   local left = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
-    if is_file(bufnr) then
-      local restore
+    if is_file(bufnr) and may_differ(bufnr) then
+      local restore = steady.remember(bufnr)
       local reason = check(bufnr, function(reason)
-        if reason ~= "changed" then
-          return ""
-        end
-        restore = steady.remember(bufnr)
-        return "reload"
+        return reason == "changed" and "reload" or ""
       end)
-      if restore then
-        restore()
-      elseif reason == "conflict" then
+      restore()
+      if reason == "conflict" then
         left[#left + 1] = vim.fn.fnamemodify(api.nvim_buf_get_name(bufnr), ":~:.")
       end
     end

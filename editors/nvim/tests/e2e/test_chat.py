@@ -181,6 +181,37 @@ def test_a_wait_for_the_next_attempt_is_shown_and_goes(nvim, model, config):
     nvim.wait_gone("overloaded")
 
 
+def test_a_mention_is_completed_as_it_is_typed_and_enter_takes_what_was_chosen(nvim, model):
+    model.script([say("Read.")])
+    nvim.type(":AgentChat<CR>")
+    nvim.wait_for("○")
+
+    nvim.type("iread @gre")
+    nvim.wait_for("@greeter.py")
+    nvim.type("<C-n>")
+    nvim.wait_for("read @greeter.py")
+    nvim.type("<CR><CR>")
+
+    nvim.wait_for("Read.")
+    assert "[attached file: greeter.py]" in said_to(model)
+    nvim.type("<Esc>")
+
+
+def test_a_prompt_that_was_read_again_still_completes_and_has_its_draft(nvim, model):
+    nvim.type(":AgentChat<CR>")
+    nvim.wait_for("○")
+    nvim.type("ihalf<Esc>")
+
+    for command in ("edit", "bdelete | AgentChat | AgentChat", "bwipeout! | AgentChat | AgentChat"):
+        nvim.type(f":{command}<CR>")
+        nvim.until("return vim.endswith(vim.fn.bufname(), ...)", session_id(nvim))
+        nvim.wait_for("half")
+        nvim.type("A @gre")
+        nvim.wait_for("@greeter.py")
+        nvim.type("<C-e><C-w><C-w><Esc>")
+        nvim.until("return vim.api.nvim_get_mode().mode == 'n'")
+
+
 # --- a chat is a buffer ---
 
 

@@ -90,7 +90,11 @@ function M.remember(bufnr)
     if #before == 0 or not api.nvim_buf_is_loaded(bufnr) then
       return
     end
-    local hunks = vim.diff(old, text(), { result_type = "indices" }) --[[@as integer[][] ]]
+    local new = text()
+    if new == old then
+      return
+    end
+    local hunks = vim.diff(old, new, { result_type = "indices" }) --[[@as integer[][] ]]
     for _, stand in ipairs(before) do
       restore(stand, { moved(hunks, stand.cursor[1]), stand.cursor[2] }, moved(hunks, stand.top))
     end
