@@ -8,7 +8,6 @@ local sessions = require("agent_lsp.session")
 local NAME = "agent_lsp_prompt"
 local MOST_FILES = 200
 local FILES_FRESH_MS = 5000
-local COMPLETERS = { "blink.cmp", "cmp", "mini.completion" }
 
 --- Commands that the prompt itself carries out, and what they do.
 M.COMMANDS = {
@@ -147,15 +146,24 @@ local function add_files(typed, paths, make, items)
   return false
 end
 
+--- The word before the cursor that can be completed: a mention, or a command at the beginning.
+---@param row integer 0-based
+---@param before string the line up to the cursor
+---@return string?
+function M.word(row, before)
+  return before:match("@[^%s@]*$") or (row == 0 and before:match("^/[^%s]*$")) or nil
+end
+
+--- What completes the word before a position, as the server answers it.
 ---@param params lsp.CompletionParams
 ---@param callback fun(err: nil, list: lsp.CompletionList)
-local function complete(params, callback)
+function M.complete(params, callback)
   local buf = vim.uri_to_bufnr(params.textDocument.uri)
   local session = sessions.get(vim.b[buf].agent_session or "")
   local row = params.position.line
   local whole = vim.api.nvim_buf_get_lines(buf, row, row + 1, false)[1] or ""
   local before = whole:sub(1, vim.str_byteindex(whole, "utf-16", params.position.character, false))
-  local word = before:match("@[^%s@]*$") or (row == 0 and before:match("^/[^%s]*$"))
+  local word = M.word(row, before)
   if not session or not word then
     return callback(nil, { isIncomplete = false, items = {} })
   end
@@ -190,7 +198,7 @@ local function server(dispatchers)
         serverInfo = { name = NAME },
       })
     end,
-    ["textDocument/completion"] = complete,
+    ["textDocument/completion"] = M.complete,
     shutdown = function(_, callback)
       callback(nil, nil)
     end,
@@ -223,42 +231,20 @@ local function server(dispatchers)
   }
 end
 
----@return boolean
-local function has_completer()
-  for _, name in ipairs(COMPLETERS) do
-    if package.loaded[name] then
-      return true
-    end
-  end
-  return false
-end
-
 ---@param buf integer
 local function start(buf)
-  if not vim.api.nvim_buf_is_loaded(buf) then
-    return
+  if vim.api.nvim_buf_is_loaded(buf) then
+    vim.lsp.start({ name = NAME, cmd = server, root_dir = client.root(buf) }, {
+      bufnr = buf,
+      silent = true,
+      reuse_client = function(one)
+        return one.name == NAME
+      end,
+    })
   end
-  local id = vim.lsp.start({ name = NAME, cmd = server, root_dir = client.root(buf) }, {
-    bufnr = buf,
-    silent = true,
-    reuse_client = function(one)
-      return one.name == NAME
-    end,
-  })
-  if not id or has_completer() then
-    return
-  end
-  vim.lsp.completion.enable(true, id, buf, { autotrigger = true })
-  vim.api.nvim_create_autocmd("BufUnload", {
-    group = vim.api.nvim_create_augroup("agent_lsp_completion_" .. buf, {}),
-    buffer = buf,
-    callback = function() -- Neovim forgets the buffer, but not to complete in it when it is read again
-      vim.lsp.completion.enable(false, id, buf)
-    end,
-  })
 end
 
---- Attaches the server to a prompt. Without a completion plugin Neovim's own completes by itself.
+--- Attaches the server to a prompt.
 ---@param buf integer
 function M.attach(buf)
   if vim.lsp.get_clients({ name = NAME, bufnr = buf })[1] then

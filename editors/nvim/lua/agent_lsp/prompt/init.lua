@@ -209,6 +209,7 @@ local function prepare(buf, id)
   end
   follow(buf, id)
   require("agent_lsp.prompt.completion").attach(buf)
+  require("agent_lsp.prompt.menu").attach(buf)
 end
 
 ---@param session agent.Session
