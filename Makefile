@@ -8,7 +8,8 @@ ACP_SDK := @agentclientprotocol/sdk@2.4.0 zod@4.6.7
 ACP_SDK_INSTALLED := .venv/npm/.installed
 BENCH ?= ../shared/bench
 BENCH_HOME := $(CURDIR)/.bench
-PHASES ?= cold,ttft,stream,loop
+PHASES ?=
+PEERS ?=
 PYTEST_ARGS ?=
 FUZZ_INPUTS ?= 1000000
 FUZZ_MINUTES ?= 60
@@ -24,7 +25,7 @@ command -v $(1) >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo programs clients plugins test e2e vsix live fuzz soak lint style types layers size docs package bench clean
+.PHONY: help install demo programs clients plugins test e2e vsix live fuzz soak lint style types layers size docs package bench bench-guard clean
 
 help:
 	@echo 'make demo     watch the agent work, offline, on a sample workspace'
@@ -37,7 +38,8 @@ help:
 	@echo 'make lint     style, types, layers, and what has grown too big'
 	@echo 'make docs     the documentation as a site, in build/site'
 	@echo 'make package  wheel and sdist in dist, tried out, and the start pages walked through; logs in build/walks'
-	@echo 'make bench    a session of 2,000 turns; start, first delta, 20,000 deltas, 100 turns, against hand-written floors (PHASES= for all)'
+	@echo 'make bench    speed against the agents in .bench, into docs/performance.md (PEERS="codex agent-lsp", PHASES=cold,stream for less)'
+	@echo 'make bench-guard    half a minute against a small floor of our own, with generous limits'
 	@echo 'make clean    remove .venv, caches and measurements'
 
 install: $(INSTALLED)
@@ -117,12 +119,16 @@ docs: $(INSTALLED)
 package: $(INSTALLED)
 	PACKAGE=1 $(BIN)/python -m pytest tests/packaging tests/docs/test_docs_walks.py -v $(PYTEST_ARGS)
 
+# Other agents are installed by $(BENCH)/install.sh (BENCH_HOME=.bench); those that are not there are named and left out.
 bench: $(INSTALLED)
 	$(BIN)/python tests/bench/long_session.py
 	@test -x $(BENCH)/bench.py || { echo 'no bench harness in $(BENCH); BENCH=… names its folder' >&2; exit 1; }
 	@test -x $(BENCH_HOME)/venv/bin/python || BENCH_HOME=$(BENCH_HOME) PYTHON=$(CURDIR)/$(BIN)/python $(BENCH)/install.sh floors
-	BENCH_HOME=$(BENCH_HOME) AGENT_LSP_CMD=$(CURDIR)/$(BIN)/agent-lsp $(BENCH_HOME)/venv/bin/python $(BENCH)/bench.py --quick $(if $(PHASES),--only=$(PHASES)) floor-raw floor-httpx agent-lsp
-	BENCH_HOME=$(BENCH_HOME) $(BENCH_HOME)/venv/bin/python $(BENCH)/report.py
+	BENCH_HOME=$(BENCH_HOME) AGENT_LSP_CMD=$(CURDIR)/$(BIN)/agent-lsp $(BENCH_HOME)/venv/bin/python $(BENCH)/bench.py $(if $(PHASES),--only=$(PHASES)) $(PEERS); \
+		status=$$?; BENCH_HOME=$(BENCH_HOME) $(BIN)/python tests/bench/page.py $(BENCH) && exit $$status
+
+bench-guard: $(INSTALLED)
+	$(BIN)/python tests/bench/guard.py
 
 clean:
 	rm -rf .venv editors/*/node_modules editors/vscode/dist editors/vscode/artifacts editors/vscode/*.vsix .bench .pytest_cache .ruff_cache .hypothesis .import_linter_cache dist build

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# instructions.sh [DELTAS_PER_READ]: the instructions of one delta, counted by valgrind: the same on any machine however busy.
+# The difference of two runs: what comes before the first delta costs both of them the same.
+set -eu
+cd "$(dirname "$0")/../.."
+count() {
+  PYTHONHASHSEED=0 valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+    .venv/bin/python tests/bench/per_delta.py "$@" 2>&1 | sed -n 's/.*Collected : //p'
+}
+few=$(count 500 "$@")
+many=$(count 3500 "$@")
+echo "$(((many - few) / 3000)) instructions a delta"
