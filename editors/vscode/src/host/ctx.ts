@@ -1,14 +1,19 @@
+import { join } from "node:path";
 import * as vscode from "vscode";
+import { Kept } from "./kept";
 
 /** What the parts of the extension share, and what ends with it. Whatever is owned is disposed of last to first. */
 export class Ctx implements vscode.Disposable {
   readonly extension: vscode.ExtensionContext;
   /** The output channel *Agent*. */
   readonly log: vscode.LogOutputChannel;
+  /** What outlives a reload. */
+  readonly kept: Kept;
   readonly #owned: vscode.Disposable[] = [];
 
   constructor(extension: vscode.ExtensionContext) {
     this.extension = extension;
+    this.kept = new Kept(join((extension.storageUri ?? extension.globalStorageUri).fsPath, "kept"));
     this.log = this.own(vscode.window.createOutputChannel("Agent", { log: true }));
   }
 

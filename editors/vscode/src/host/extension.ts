@@ -47,7 +47,7 @@ export function activate(context: vscode.ExtensionContext): Inside | undefined {
   const server = new Server(ctx, settings, installation, keyring);
   const sessions = new Sessions(ctx, server);
   const decisions = new Decisions(ctx, settings, server);
-  const parts: Parts = { ctx, server, sessions, settings, decisions, drafts: new Drafts(context.workspaceState) };
+  const parts: Parts = { ctx, server, sessions, settings, decisions, drafts: new Drafts(ctx.kept) };
   running = { ctx, server };
 
   answerForDocuments(ctx, server);

@@ -129,7 +129,7 @@ export class SessionPicker {
     const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, "Delete");
     if (answer === "Delete") {
       await this.#sessions.delete(sessionId);
-      await this.#drafts.set(sessionId, { text: "", attachments: [] });
+      this.#drafts.set(sessionId, { text: "", attachments: [] });
     }
   }
 }

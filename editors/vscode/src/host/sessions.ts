@@ -31,7 +31,8 @@ export class Sessions {
     this.#server = server;
     this.#changed = ctx.own(new vscode.EventEmitter<Change>());
     this.onDidChange = this.#changed.event;
-    this.#shown = ctx.extension.workspaceState.get<string>(SHOWN);
+    const shown = ctx.kept.get(SHOWN);
+    this.#shown = typeof shown === "string" ? shown : undefined;
     server.prepare((ask) => this.#comeBack(ask));
     server.on("agent/state", (state) => this.#stateIs(state));
     server.on("agent/message", (message) => this.#look(message));
@@ -176,7 +177,7 @@ export class Sessions {
 
   #show(sessionId: string | undefined, { silently = false } = {}): void {
     this.#shown = sessionId;
-    void this.#ctx.extension.workspaceState.update(SHOWN, sessionId);
+    this.#ctx.kept.set(SHOWN, sessionId);
     if (!silently) {
       this.#changed.fire({ kind: "shown" });
     }

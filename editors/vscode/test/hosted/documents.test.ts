@@ -36,7 +36,14 @@ test("what a checker finds after an edit is told to the model", async () => {
     const range = new vscode.Range(0, 0, 0, 6);
     found.set(document.uri, document.getText().includes("broken") ? [new vscode.Diagnostic(range, "this is broken")] : []);
   };
+  const seen = new Promise<void>((resolve) => {
+    const listening = vscode.languages.onDidChangeDiagnostics(() => {
+      listening.dispose();
+      resolve();
+    });
+  });
   look();
+  await seen;
   const checking = vscode.workspace.onDidChangeTextDocument(() => setTimeout(look, 300));
   try {
     model.script(turn(use("edit_file", { file_path: "checked.txt", old_string: "fine", new_string: "broken" })), turn(say("Done.")));

@@ -23,7 +23,7 @@ test("what was not delivered when the server crashed is in the draft of its sess
   const gate = new Gate();
   model.script(turn(say("Begun"), gate, say("ended")));
   const { sessionId } = await inside.sessions.create({});
-  await inside.drafts.set(sessionId, { text: "being written", attachments: [] });
+  inside.drafts.set(sessionId, { text: "being written", attachments: [] });
   const first = inside.runs.run({ sessionId, input: "first" }).catch((error: unknown) => error);
   await eventually("it runs", () => inside.sessions.state(sessionId)?.state === "running");
   const queued = inside.runs.run({ sessionId, input: "queued words", queueIfBusy: true }).catch((error: unknown) => error);

@@ -1,25 +1,23 @@
 import { NEW_SESSION_DRAFT, type Draft } from "../../shared/bridge";
-import type { Memento } from "vscode";
+import type { Kept } from "../kept";
 
-const EMPTY: Draft = { text: "", attachments: [] };
-
-/** What was written and not sent, by session, in the storage of the workspace. */
+/** What was written and not sent, by session. */
 export class Drafts {
-  readonly #storage: Memento;
+  readonly #kept: Kept;
 
-  constructor(storage: Memento) {
-    this.#storage = storage;
+  constructor(kept: Kept) {
+    this.#kept = kept;
   }
 
   get(session: string | undefined): Draft {
-    const kept = this.#storage.get<Partial<Draft>>(name(session));
-    return { text: kept?.text ?? EMPTY.text, attachments: kept?.attachments ?? EMPTY.attachments };
+    const kept = this.#kept.get(name(session)) as Partial<Draft> | undefined;
+    return { text: kept?.text ?? "", attachments: kept?.attachments ?? [] };
   }
 
   /** Keeps a draft; an empty one is nothing. */
-  async set(session: string | undefined, draft: Draft): Promise<void> {
+  set(session: string | undefined, draft: Draft): void {
     const isEmpty = draft.text === "" && draft.attachments.length === 0;
-    await this.#storage.update(name(session), isEmpty ? undefined : draft);
+    this.#kept.set(name(session), isEmpty ? undefined : draft);
   }
 }
 

@@ -18,7 +18,7 @@ export class Runs {
     this.#parts = parts;
     this.#view = view;
     const { ctx, server } = parts;
-    this.#waiting = new Undelivered(ctx.extension.workspaceState.get(STORED));
+    this.#waiting = new Undelivered(ctx.kept.get(STORED));
     server.on("agent/message", (message) => this.#look(message));
     ctx.own(
       server.onDidChangeStatus(({ state }) => {
@@ -123,11 +123,11 @@ export class Runs {
       this.#view.post({ kind: "returned", sessionId, inputs });
     } else {
       const { drafts } = this.#parts;
-      void drafts.set(sessionId, withReturned(drafts.get(sessionId), inputs));
+      drafts.set(sessionId, withReturned(drafts.get(sessionId), inputs));
     }
   }
 
   #keep(): void {
-    void this.#parts.ctx.extension.workspaceState.update(STORED, this.#waiting.toJSON());
+    this.#parts.ctx.kept.set(STORED, this.#waiting);
   }
 }
