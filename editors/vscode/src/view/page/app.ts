@@ -1,6 +1,6 @@
 /** The chat view: gives each message of the host to the part it concerns, and each wish of the person to the host. */
 
-import type { Choices, Root, SessionShown, ViewSettings } from "../../shared/bridge";
+import type { Choices, Draft, Root, SessionShown, ViewSettings } from "../../shared/bridge";
 import type { NewParams, SessionInfo, StateParams } from "../../shared/protocol";
 import { draftOf } from "../composer/input";
 import type { Setting } from "../composer/pickers";
@@ -8,7 +8,8 @@ import { Frames } from "../list/frames";
 import type { Conversation } from "../model/conversation";
 import { assemble, type Assembled } from "./assemble";
 import { Drafts } from "./drafts";
-import { isAtWork, Layout } from "./layout";
+import { listenForKeys } from "./keys";
+import { isAtWork, Layout, stateOf } from "./layout";
 import { Port, wordsOf, type HostMessage } from "./port";
 import { Stopping } from "./stopping";
 import { perform } from "./view_commands";
@@ -18,6 +19,7 @@ type Told = Exclude<HostMessage, Decision | { kind: "hello" | "session" | "batch
 
 type Chosen = Readonly<Partial<Record<Setting, string>>>;
 
+const NOTHING: Draft = { text: "", attachments: [] };
 const NO_CHOICES: Choices = { models: [], defaultModel: null, approvalModes: [], thinkingLevels: [], modes: [] };
 
 export class App {
@@ -32,6 +34,8 @@ export class App {
   private choices = NO_CHOICES;
   private roots: readonly Root[] = [];
   private settings: ViewSettings = { showThinking: false, sendWithCtrlEnter: false, showCost: true, trusted: true };
+  /** What the host gave the composer last. */
+  private given: Draft = NOTHING;
   private beginning: Promise<Conversation> | null = null;
 
   constructor(root: HTMLElement) {
@@ -48,7 +52,7 @@ export class App {
       conversation: () => this.conversationToSendTo(),
     });
     this.layout = new Layout(root, this.parts);
-    document.addEventListener("keydown", (event) => this.key(event));
+    listenForKeys(this.parts.find, () => this.stop());
   }
 
   /** The script runs: the host may send what it knows. */
@@ -167,24 +171,15 @@ export class App {
   private shown({ session, state, draft, approvals, questions }: SessionShown): void {
     const isOther = session?.sessionId !== this.session?.sessionId;
     this.drafts.flush();
-    const typed = this.session === null ? this.parts.composer.draft : null;
+    const hadNone = this.session === null;
     this.session = session;
-    this.state =
-      state ??
-      (session && {
-        sessionId: session.sessionId,
-        state: session.state,
-        queued: 0,
-        pendingApprovals: approvals.length,
-      });
+    this.state = state ?? stateOf(session, approvals.length);
     this.parts.sending.forget();
     this.stopping.over();
     this.parts.dock.clear();
     for (const approval of approvals) this.parts.dock.approval(approval);
     for (const question of questions) this.parts.dock.question(question);
-    // What was typed before there was a session belongs to the one that comes.
-    if (isOther || this.parts.composer.isEmpty) this.parts.composer.set(typed && typed.text !== "" ? typed : draft);
-    this.keep(true);
+    if (hadNone || isOther || this.parts.composer.isEmpty) this.adopt(draft, hadNone);
     void this.parts.view.open(session, state).then(() => {
       const { conversation } = this.parts.view;
       if (!conversation) return;
@@ -192,6 +187,20 @@ export class App {
         conversation.story.tools.asking(params.toolCall.tool_call_id, true);
     });
     this.draw();
+  }
+
+  /** Shows the draft of the session, or what was typed before it came and the host has nothing newer than. */
+  private adopt(draft: Draft, hadNone: boolean): void {
+    const { composer } = this.parts;
+    const isNewer = hadNone && !composer.isEmpty && JSON.stringify(draft) === JSON.stringify(this.given);
+    this.given = draft;
+    if (isNewer) {
+      this.drafts.keep(undefined, NOTHING, true);
+      this.keep(true);
+    } else {
+      composer.set(draft);
+      this.drafts.received();
+    }
   }
 
   private stateChanged(state: StateParams): void {
@@ -260,17 +269,6 @@ export class App {
     this.frames.ask("rows", () => this.layout.drawRows(this.settings.showCost));
   }
 
-  private key(event: KeyboardEvent): void {
-    if (event.defaultPrevented || event.isComposing) return;
-    if ((event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === "f") {
-      event.preventDefault();
-      this.parts.find.open();
-    } else if (event.key === "Escape") {
-      if (this.parts.find.isOpen) this.parts.find.close();
-      else this.stop();
-    }
-  }
-
   /** A session is begun by the first text or the first choice; two at once begin one. */
   private conversationToSendTo(chosen: Chosen = {}): Promise<Conversation> {
     const { conversation } = this.parts.view;
@@ -287,7 +285,7 @@ export class App {
     });
     this.state = null;
     // What was typed before there was a session belongs to the one that came.
-    this.drafts.keep(undefined, { text: "", attachments: [] }, true);
+    this.drafts.keep(undefined, NOTHING, true);
     this.keep(true);
     const opened = this.parts.view.open(this.session, null);
     this.draw();

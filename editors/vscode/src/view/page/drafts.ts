@@ -31,6 +31,13 @@ export class Drafts {
     this.timer = window.setTimeout(() => this.flush(), PAUSE_MS);
   }
 
+  /** What is in the composer came from the host. */
+  received(): void {
+    window.clearTimeout(this.timer);
+    this.waiting = null;
+    this.root.dataset.draft = "kept";
+  }
+
   /** Hands over what waits: another session is coming on screen. */
   flush(): void {
     window.clearTimeout(this.timer);

@@ -91,3 +91,9 @@ export class Layout {
 export function isAtWork(state: StateParams | null): boolean {
   return state !== null && state.state !== "idle" && state.state !== "auth_required";
 }
+
+/** The state of a session of which only its description is known. */
+export function stateOf(session: SessionInfo | null, pendingApprovals: number): StateParams | null {
+  if (!session) return null;
+  return { sessionId: session.sessionId, state: session.state, queued: 0, pendingApprovals };
+}
