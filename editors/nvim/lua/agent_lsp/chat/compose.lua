@@ -42,7 +42,7 @@ end
 ---@return string
 function M.line(text, most)
   local line = vim.trim((text:sub(1, 4 * (most or MOST_HEAD) + 400):gsub("%s+", " ")))
-  if vim.fn.strchars(line) > (most or MOST_HEAD) then
+  if #line > (most or MOST_HEAD) and vim.fn.strchars(line) > (most or MOST_HEAD) then
     line = vim.fn.strcharpart(line, 0, (most or MOST_HEAD) - 1) .. "…"
   end
   return line
@@ -98,6 +98,9 @@ end
 ---@param text string
 ---@return string?
 function M.unclosed(text)
+  if not text:find("```", 1, true) and not text:find("~~~", 1, true) then
+    return nil
+  end
   local open
   for line in vim.gsplit(text, "\n", { plain = true }) do
     local mark, rest = line:match("^[%s>]*(```+)(.*)$")
