@@ -1,6 +1,8 @@
 """:checkhealth agent_lsp: says what is wrong, and what to do, before anything was set up or started."""
 
 import pytest
+from harness.agent import answer
+from harness.model import say, think, use
 
 
 def report(nvim):
@@ -78,3 +80,21 @@ def test_a_second_client_of_the_same_server_is_a_warning(start, rehearsal):
     nvim.edit("greeter.py")
     nvim.until("local c = vim.lsp.get_clients({ name = 'mine' })[1] return c and c.initialized")
     assert "mine starts agent-lsp once more" in report(nvim)
+
+
+def test_nothing_that_neovim_has_deprecated_is_used(start, model):
+    edit = {"file_path": "greeter.py", "old_string": "Helo", "new_string": "Hello"}
+    model.script(
+        [think("Hm."), use("read_file", {"file_path": "greeter.py"})], [use("edit_file", edit)], [say("Mended.")]
+    )
+    nvim = start()
+    nvim.edit("greeter.py")
+    nvim.type(":Agent mend it<CR>")
+    answer(nvim, "Edit greeter.py", "a")
+    nvim.wait_for("Mended.")
+    nvim.command("AgentUndo!")
+    nvim.until("return vim.fn.getline(7):find('Helo', 1, true)")
+    nvim.command("checkhealth vim.deprecated")
+    nvim.until("return vim.bo.filetype == 'checkhealth' and vim.api.nvim_buf_line_count(0) > 2")
+    assert "No deprecated functions detected" in nvim.text()
+    nvim.take_messages()

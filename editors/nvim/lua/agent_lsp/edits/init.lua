@@ -13,13 +13,14 @@ local walk = require("agent_lsp.edits.walk")
 
 --- The pending edits that a command means: all with `!`, else those that reach into its lines.
 ---@param given vim.api.keyset.create_user_command.command_args
+---@param bufnr integer
 ---@return agent.StandingEdit[]
-local function meant(given)
+local function meant(given, bufnr)
   if given.bang then
     return list.pending()
   end
   local found = {}
-  for _, placed in ipairs(marks.placed(api.nvim_get_current_buf())) do
+  for _, placed in ipairs(marks.placed(bufnr)) do
     local first, last = marks.rows(placed)
     if placed.edit.state == "pending" and first <= given.line2 - 1 and last >= given.line1 - 1 then
       found[#found + 1] = placed.edit
@@ -44,18 +45,6 @@ function M.decide(verb, edits)
   end)
 end
 
----@param verb "keep"|"undo"
----@return fun(given: table)
-local function command(verb)
-  return function(given)
-    local edits = meant(given)
-    if #edits == 0 then
-      return log.tell(given.bang and "the agent has no edits that wait for you" or "no edit of the agent here")
-    end
-    M.decide(verb, edits)
-  end
-end
-
 --- Reads the lists of all sessions, then calls back.
 ---@param callback fun()
 local function read_all(callback)
@@ -70,6 +59,21 @@ local function read_all(callback)
       if left == 0 then
         callback()
       end
+    end)
+  end
+end
+
+---@param verb "keep"|"undo"
+---@return fun(given: table)
+local function command(verb)
+  return function(given)
+    local bufnr = api.nvim_get_current_buf()
+    read_all(function()
+      local edits = meant(given, bufnr)
+      if #edits > 0 then
+        return M.decide(verb, edits)
+      end
+      log.tell(given.bang and "the agent has no edits that wait for you" or "no edit of the agent here")
     end)
   end
 end
