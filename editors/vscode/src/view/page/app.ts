@@ -55,7 +55,7 @@ export class App {
     listenForKeys(this.parts.find, () => this.stop());
   }
 
-  /** The script runs: the host may send what it knows. */
+  /** The script runs. */
   start(): void {
     this.port.post({ kind: "ready" });
   }
@@ -109,7 +109,9 @@ export class App {
   }
 
   private told(message: Told): void {
-    if ("sessionId" in message && message.sessionId !== this.session?.sessionId) return;
+    // While the server starts the session is not here yet; texts of its that come back belong before what is typed.
+    const isComing = this.session === null && message.kind === "returned";
+    if ("sessionId" in message && message.sessionId !== this.session?.sessionId && !isComing) return;
     switch (message.kind) {
       case "info":
         if (message.session.sessionId === this.session?.sessionId) this.session = message.session;
