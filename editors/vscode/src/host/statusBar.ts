@@ -14,7 +14,14 @@ export function showStatus(ctx: Ctx, server: Server, sessions: Sessions, decisio
     const { shown } = sessions;
     const state = shown && sessions.state(shown.sessionId);
     const waiting = decisions.book.pending.length;
-    const { icon, text, tooltip, tone } = statusText({ server: server.status, session: shown, state, waiting, running: sessions.running });
+    const { icon, text, tooltip, tone } = statusText({
+      server: server.status,
+      session: shown,
+      nextModel: server.firstModels.defaultModel?.model,
+      state,
+      waiting,
+      running: sessions.running,
+    });
     item.text = `$(${icon}) ${text}`;
     item.tooltip = tooltip;
     item.backgroundColor = tone === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${tone}Background`);

@@ -3,9 +3,13 @@
 import type { ServerStatus } from "../shared/bridge";
 import type { SessionInfo, StateParams } from "../shared/protocol";
 
-/** What is known of the agent at a moment. `waiting`: approvals and questions of all sessions. */
+/**
+ * What is known of the agent at a moment. `nextModel`: that of a session to come; `waiting`: approvals and questions of
+ * all sessions.
+ */
 export interface Standing {
   readonly server: ServerStatus;
+  readonly nextModel: string | undefined;
   readonly session: SessionInfo | undefined;
   readonly state: StateParams | undefined;
   readonly waiting: number;
@@ -38,12 +42,12 @@ const STATES: Record<StateParams["state"], { icon: string; word: string }> = {
 };
 
 /** The text for what stands. */
-export function statusText({ server, session, state, waiting, running }: Standing): StatusText {
+export function statusText({ server, session, nextModel, state, waiting, running }: Standing): StatusText {
   if (server.state !== "running") {
     return { ...SERVER[server.state], tooltip: server.hint ?? server.lastLogLine ?? "" };
   }
   const { icon, word } = STATES[waiting > 0 ? "waiting_approval" : (state?.state ?? (running > 0 ? "running" : "idle"))];
-  const parts = [session?.model.model ?? "Agent", word, session ? gauge(session) : ""].filter((part) => part !== "");
+  const parts = [session?.model.model ?? nextModel ?? "Agent", word, session ? gauge(session) : ""].filter((part) => part !== "");
   const needsPerson = waiting > 0 || state?.state === "auth_required";
   return { icon, text: parts.join(" · "), tooltip: details({ session, state, waiting, running }), tone: needsPerson ? "warning" : "plain" };
 }
@@ -57,7 +61,7 @@ function gauge({ contextTokens, contextWindow }: SessionInfo): string {
     : `${tokens(contextTokens)} of ${tokens(contextWindow)}`;
 }
 
-function details({ session, state, waiting, running }: Omit<Standing, "server">): string {
+function details({ session, state, waiting, running }: Omit<Standing, "server" | "nextModel">): string {
   const lines = [
     session?.title ?? (session ? "Untitled session" : "No session"),
     session ? `${session.model.provider}/${session.model.model}, ${session.approvalMode}` : "",

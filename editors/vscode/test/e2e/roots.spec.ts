@@ -34,6 +34,7 @@ test("with several roots a session takes the active file's, can be given another
   await page.keyboard.press("Enter");
   model.script(turn(say("Seen.")));
   await page.keyboard.press("Enter");
+  await expect.poll(() => model.asked.length).toBe(1);
   await chat.reaches("idle");
 
   expect(model.asked[0]?.text).toContain("print('elsewhere')");

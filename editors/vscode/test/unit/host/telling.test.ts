@@ -98,6 +98,7 @@ describe("the status bar", () => {
   const standing = (more: Partial<Standing>): Standing => ({
     server: { state: "running" },
     session: session(),
+    nextModel: undefined,
     state: undefined,
     waiting: 0,
     running: 0,
@@ -110,6 +111,7 @@ describe("the status bar", () => {
     expect(at({ state: state("running") })).toBe("claude-x · working");
     expect(at({ state: state("reconnecting") })).toBe("claude-x · reconnecting");
     expect(at({ session: undefined })).toBe("Agent");
+    expect(at({ session: undefined, nextModel: "claude-y" })).toBe("claude-y");
   });
 
   it("says so above all when somebody is waited for", () => {
