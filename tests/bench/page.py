@@ -1,6 +1,6 @@
 """Puts what the bench harness has measured into docs/performance.md, between its marks.
 
-    BENCH_HOME=.bench python tests/bench/page.py HARNESS
+BENCH_HOME=.bench python tests/bench/page.py HARNESS
 """
 
 from __future__ import annotations
