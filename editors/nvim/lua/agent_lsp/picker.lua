@@ -35,7 +35,7 @@ local function ago(stamp)
     return ""
   end
   local then_s = os.time({ year = year, month = month, day = day, hour = hour, min = minute, isdst = false }) --[[@as integer]]
-  local now_s = os.time(os.date("!*t") --[[@as osdateparam]])
+  local now_s = os.time(os.date("!*t") --[[@as osdate]])
   local minutes = math.max(0, math.floor((now_s - then_s) / 60))
   if minutes < 60 then
     return ("%d min ago"):format(minutes)

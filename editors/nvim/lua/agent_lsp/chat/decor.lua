@@ -34,8 +34,8 @@ local STATES = {
 local NOBODYS = { block = true, notice = true, summary = true }
 
 local LABELS = {
-  thinking = { [true] = "thinking ", [false] = "thought " },
-  summary = { [true] = "summary ", [false] = "summary " },
+  thinking = { open = "thinking ", closed = "thought " },
+  summary = { open = "summary ", closed = "summary " },
 }
 
 local WORDS = { asked = "waits for you", failed = "failed", denied = "denied", aborted = "stopped" }
@@ -175,7 +175,7 @@ function M.dress(view, segment, row, end_row, kind)
     dress_card(view, segment, row, end_row)
   elseif LABELS[segment.kind] and kind ~= "mark" then
     mark(view.buf, segment, 1, row, {
-      virt_text = { { LABELS[segment.kind][segment.open], "AgentMuted" } },
+      virt_text = { { LABELS[segment.kind][segment.open and "open" or "closed"], "AgentMuted" } },
       virt_text_pos = "inline",
     })
   end

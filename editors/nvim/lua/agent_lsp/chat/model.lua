@@ -12,7 +12,7 @@ local compose = require("agent_lsp.chat.compose")
 local notices = require("agent_lsp.chat.notices")
 
 ---@class agent.Model
----@field segments agent.Segment[] in the order in which they were begun
+---@field segments agent.Segment[] as they were begun
 ---@field watcher? fun(change: agent.Change) told of everything from now on
 ---@field usage? { session: agent.TokenCounts, request: agent.TokenCounts, context_window?: integer, compaction_at?: integer }
 ---@field retry? { attempt?: integer, retry_in_ms: integer, status: string, error_message?: string } while one waits
