@@ -2,37 +2,21 @@
 
 import { expect, keepFigures, test } from "./harness/fixtures";
 import { writeLongSession } from "./harness/long-session";
-import { beginStrain, endStrain, keyLatencies, openingTime } from "./harness/measure";
+import { beginStrain, endStrain, keyLatencies } from "./harness/measure";
 import { flood, turn } from "./harness/scripted-model";
 
 const DELTAS = 20_000;
 const MOST_ROWS = 200;
 const MOST_NODES = 8_000;
-// The promise is 50 ms and 500 ms on two idle cores, and the figures are kept; what fails here is a change of order.
+// The promise is 50 ms on two idle cores, and the figures are kept; what fails here is a change of order.
 const LONGEST_TASK_MS = 500;
 const SLOWEST_KEY_MS = 500;
-const OPENED_MS = 5_000;
 
 const piece = (index: number) =>
   index % 400 === 399 ? "\n\n```ts\nconst x = 1;\n```\n\n" : index % 40 === 39 ? "end.\n\n" : `word${index} `;
 
 test.beforeAll(({ stage: { server } }) => {
   writeLongSession({ dataDir: server.agentData, workspace: server.workspace, messages: 10_000, title: "A long story" });
-});
-
-test("a session of 10,000 messages shows its last screen within 500 ms of its history, of which one page was fetched", async ({
-  chat,
-  bench,
-}) => {
-  await chat.fresh();
-  const opening = openingTime(chat.app, "Part 9996");
-  await bench.command("Agent: Resume Session…");
-  await bench.choice("A long story").first().click();
-
-  const { tookMs, pages } = await opening;
-  keepFigures("opening", { tookMs, pages });
-  expect(tookMs).toBeLessThan(OPENED_MS);
-  expect(pages).toBe(1);
 });
 
 test("20,000 deltas into 10,000 messages cause no long task, and typing stays quick", async ({

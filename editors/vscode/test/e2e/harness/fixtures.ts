@@ -7,7 +7,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { expect, test as base, type Page } from "@playwright/test";
 import { Chat } from "./chat";
-import { countActivity } from "./measure";
 import { ScriptedModel } from "./scripted-model";
 import { VsCodeServer } from "./vscode-server";
 import { Watch } from "./watch";
@@ -69,7 +68,6 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
         const page = await context.newPage();
         const watch = new Watch();
         await watch.over(context, page);
-        await context.addInitScript(countActivity);
         const bench = new Workbench(page);
         await bench.open(server.url);
         if (!firstStart) await bench.dismissWalkthrough();

@@ -1,14 +1,6 @@
 /** Figures of the view, taken inside its page. */
 
-import { setTimeout as delay } from "node:timers/promises";
 import type { Locator } from "@playwright/test";
-
-/** What the page did since it was loaded. */
-export interface Activity {
-  readonly frames: number;
-  readonly timers: number;
-  readonly messages: number;
-}
 
 /** How a page fared while something went on. Times in milliseconds. */
 export interface Strain {
@@ -19,86 +11,9 @@ export interface Strain {
 
 declare global {
   interface Window {
-    activity?: { frames: number; timers: number; messages: number; pages: number; historyAt?: number };
     strain?: { longTasks: number[]; mostRows: number; mostNodes: number; stop: () => void };
     move?: { largest: number; stop: () => void };
   }
-}
-
-/**
- * Runs in every frame before its scripts, and counts in the view's own what it asks for and gets. The inner frame of a
- * webview is the one that begins as an empty page of that name.
- */
-export function countActivity(): void {
-  if (!location.pathname.endsWith("/fake.html")) return;
-  const activity: NonNullable<Window["activity"]> = { frames: 0, timers: 0, messages: 0, pages: 0 };
-  window.activity = activity;
-  const frame = window.requestAnimationFrame.bind(window);
-  window.requestAnimationFrame = (callback) => {
-    activity.frames++;
-    return frame(callback);
-  };
-  for (const name of ["setTimeout", "setInterval"] as const) {
-    const original = window[name].bind(window) as (callback: unknown, ...rest: unknown[]) => number;
-    const counting = (callback: (...values: unknown[]) => void, ...rest: unknown[]) =>
-      original(
-        (...values: unknown[]) => {
-          activity.timers++;
-          callback(...values);
-        },
-        ...rest,
-      );
-    Object.assign(window, { [name]: counting });
-  }
-  window.addEventListener(
-    "message",
-    ({ data }: MessageEvent<{ kind?: string; result?: { nextSeq?: number } } | undefined>) => {
-      activity.messages++;
-      if (data?.kind !== "response" || data.result?.nextSeq === undefined) return;
-      activity.pages++;
-      activity.historyAt ??= performance.now();
-    },
-  );
-}
-
-/** What the page asks for and gets during that time; nothing, when it rests. */
-export async function activityDuring(app: Locator, milliseconds: number): Promise<Activity> {
-  const before = await activityOf(app);
-  await delay(milliseconds);
-  const after = await activityOf(app);
-  return {
-    frames: after.frames - before.frames,
-    timers: after.timers - before.timers,
-    messages: after.messages - before.messages,
-  };
-}
-
-async function activityOf(app: Locator): Promise<Activity> {
-  return app.evaluate(() => {
-    if (!window.activity) throw new Error("the page was not watched from its beginning");
-    const { frames, timers, messages } = window.activity;
-    return { frames, timers, messages };
-  });
-}
-
-/**
- * How long after the first page of history a row with that text can be seen, and how many pages were fetched till then.
- * To be called before the session is opened.
- */
-export async function openingTime(app: Locator, text: string): Promise<{ tookMs: number; pages: number }> {
-  return app.evaluate(async (root, wanted) => {
-    const { activity } = window;
-    if (!activity) throw new Error("the page was not watched from its beginning");
-    const before = activity.pages;
-    delete activity.historyAt;
-    const isShown = () =>
-      [...root.querySelectorAll("article")].some(
-        (row) => row.textContent.includes(wanted) && row.getBoundingClientRect().bottom > 0,
-      );
-    while (!isShown()) await new Promise((resolve) => requestAnimationFrame(resolve));
-    const { historyAt = NaN, pages } = activity as { historyAt?: number; pages: number };
-    return { tookMs: performance.now() - historyAt, pages: pages - before };
-  }, text);
 }
 
 /** Begins to look at long tasks, rows and nodes. */
@@ -184,8 +99,8 @@ export async function largestMoveWhile(list: Locator, act: () => Promise<void>):
 export async function displacementBy(list: Locator, act: () => Promise<void>): Promise<number> {
   await scrollRests(list);
   const [key, before] = await list.evaluate((box) => {
-    const { top, left, width, height } = box.getBoundingClientRect();
-    const row = document.elementFromPoint(left + width / 3, top + height / 4)?.closest("article");
+    const { top } = box.getBoundingClientRect();
+    const row = [...box.querySelectorAll("article")].find((one) => one.getBoundingClientRect().top >= top);
     return [row?.dataset.row ?? "", row?.getBoundingClientRect().top ?? NaN] as const;
   });
   await act();

@@ -11,6 +11,7 @@ const NOISE = [
   // Errors without a text are those of a built-in extension that cannot reach its maker.
   /An unknown error occurred\. Please consult the log/,
   /Aborted onWillSaveTextDocument-event/,
+  /IndexedDB database 'vscode-web-db' is closed/,
   /Long running operations during shutdown/,
   /Timed out waiting for authentication provider/,
   /An iframe which has both allow-scripts and allow-same-origin/,
