@@ -12,6 +12,8 @@ M.handle, M.handles, M.dispatch = handlers.handle, handlers.handles, handlers.di
 
 local NAME = "agent_lsp"
 local STOP_MS = 800
+--- How long the server may take until it is ready, in milliseconds.
+M.start_ms = 20000
 local MOST_SHOWN_BYTES = 32 * 1024 * 1024 -- half of what the server takes in one message
 local SHOWN_AS = { vim.log.levels.ERROR, vim.log.levels.WARN, vim.log.levels.INFO, vim.log.levels.DEBUG }
 
@@ -149,11 +151,15 @@ end
 ---@param result lsp.InitializeResult
 function M.on_init(ready, result)
   local told = vim.tbl_get(result, "capabilities", "experimental", "agent")
-  client = ready
-  if not told then
-    M._give_up({ code = protocol.SERVER_GONE, message = "this server is no agent-lsp: " .. tostring(ready.config.cmd) })
+  if client == ready then
     return
-  elseif told.protocolVersion < protocol.VERSION then
+  elseif not told then
+    refusal = ("%s is no agent-lsp, or one that is too old: :checkhealth agent_lsp"):format(config.get().cmd[1])
+    ready:stop(true)
+    return
+  end
+  client = ready
+  if told.protocolVersion < protocol.VERSION then
     log.tell(
       ("the server speaks version %d of the protocol, the plugin version %d: update agent-lsp"):format(
         told.protocolVersion,
@@ -257,6 +263,21 @@ function M.get()
   return client and not client:is_stopped() and client or nil
 end
 
+--- A program that says nothing is no server: whoever waits for it is told so.
+---@param id integer
+local function await_answer(id)
+  vim.defer_fn(function()
+    local silent = vim.lsp.get_client_by_id(id)
+    if silent and not silent.initialized and #waiting > 0 then
+      refusal = ("%s has not answered for %d s: is it an agent-lsp? :checkhealth agent_lsp"):format(
+        config.get().cmd[1],
+        M.start_ms / 1000
+      )
+      silent:stop(true)
+    end
+  end, M.start_ms)
+end
+
 --- Calls back with the client, once there is one; starts the server if need be. What goes wrong has been told to the
 --- person when the callback gets it.
 ---@param callback fun(err?: agent.Error, client?: vim.lsp.Client)
@@ -281,11 +302,15 @@ function M.with(callback)
   lsp_config.root_dir = M.root(0)
   lsp_config.name = NAME
   is_leaving = false
+  lsp_config.on_init =
+    vim.list_extend({ M.on_init }, type(lsp_config.on_init) == "table" and lsp_config.on_init or { lsp_config.on_init }) -- the person's may be theirs
   local id = vim.lsp.start(lsp_config, { attach = false, silent = true, reuse_client = lsp_config.reuse_client })
   if not id then
     local message = ("%s could not be started: :checkhealth agent_lsp"):format((cmd or { NAME })[1])
     log.tell(message, vim.log.levels.ERROR)
     M._give_up({ code = protocol.SERVER_GONE, message = message })
+  else
+    await_answer(id)
   end
 end
 

@@ -366,6 +366,18 @@ def test_a_server_that_is_not_there_is_said_in_one_line(start, model):
     assert nvim.take_messages().count("\n") == 0
 
 
+@pytest.mark.parametrize("program", [["sleep", "600"], ["cat"], ["false"]], ids=" ".join)
+def test_a_program_that_is_no_server_is_said_in_one_line(start, model, program):
+    command = ", ".join(map(repr, program))
+    nvim = start(f"require('agent_lsp').setup({{ cmd = {{ {command} }} }})")
+    nvim.lua("require('agent_lsp.client').start_ms = 300")
+
+    nvim.type(":Agent hello<CR>")
+
+    nvim.wait_for("agent-lsp: ", ":checkhealth agent_lsp" if program[0] != "cat" else "")
+    assert nvim.take_messages().count("\n") == 0
+
+
 def test_a_wrong_setting_of_the_server_is_said_in_one_line(start, model):
     nvim = start("require('agent_lsp').setup({ settings = { approvalMode = 'yolo' } })")
 
