@@ -28,7 +28,7 @@ import { showStatus } from "./statusBar";
 import { Texts } from "./transcripts";
 import { keepUpToDate } from "./upToDate";
 
-let running: { readonly ctx: Ctx; readonly server: Server } | undefined;
+let running: { readonly ctx: Ctx; readonly server: Server; readonly view: ChatView } | undefined;
 
 /** What tests that run in the same host may look at. */
 export interface Inside extends Parts {
@@ -48,10 +48,10 @@ export function activate(context: vscode.ExtensionContext): Inside | undefined {
   const sessions = new Sessions(ctx, server);
   const decisions = new Decisions(ctx, settings, server);
   const parts: Parts = { ctx, server, sessions, settings, decisions, drafts: new Drafts(ctx.kept) };
-  running = { ctx, server };
 
   answerForDocuments(ctx, server);
   const inside = showChat(parts, installation);
+  running = { ctx, server, view: inside.view };
   showStatus(ctx, server, sessions, decisions);
   keepUpToDate(ctx, settings, server, keyring, sessions);
   welcome(ctx, server);
@@ -60,8 +60,9 @@ export function activate(context: vscode.ExtensionContext): Inside | undefined {
 
 /** Ends the server before the editor ends the host, so that its children end with it and what it knows is on the disk. */
 export async function deactivate(): Promise<void> {
-  const { ctx, server } = running ?? {};
+  const { ctx, server, view } = running ?? {};
   running = undefined;
+  view?.silence(); // what comes back when the runs are stopped has to go into the drafts
   await server?.stop();
   ctx?.dispose();
 }

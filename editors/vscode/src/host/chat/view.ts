@@ -29,10 +29,7 @@ export interface Parts {
   readonly drafts: Drafts;
 }
 
-/**
- * The host's end of the chat view: its page, and what is posted to it. The page may be gone at any moment and come back;
- * while nobody can see it, it is told nothing.
- */
+/** The host's end of the chat view: its page, and what is posted to it. While nobody can see it, it is told nothing. */
 export class ChatView implements vscode.WebviewViewProvider, Stage {
   readonly #parts: Parts;
   readonly #batches: Batches;
@@ -102,7 +99,7 @@ export class ChatView implements vscode.WebviewViewProvider, Stage {
 
   #visibility(visible: boolean): void {
     if (!visible) {
-      this.#silence(); // its page is gone, and says so by `ready` when it is made anew
+      this.silence(); // its page is gone, and says so by `ready` when it is made anew
     }
     this.#sightChanged.fire();
   }
@@ -110,12 +107,13 @@ export class ChatView implements vscode.WebviewViewProvider, Stage {
   #disposed(view: vscode.WebviewView): void {
     if (this.#view === view) {
       this.#view = undefined;
-      this.#silence();
+      this.silence();
       this.#sightChanged.fire();
     }
   }
 
-  #silence(): void {
+  /** The page is gone or about to go: nothing may be left to it any more. */
+  silence(): void {
     this.#ready = false;
     this.#batches.close();
   }
