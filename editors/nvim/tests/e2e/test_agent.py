@@ -210,7 +210,8 @@ math.randomseed(seed)
 local acts = {
   "vsplit", "split", "tabnew", "tabclose", "close", "enew", "bnext", "only", "resize 5", "vertical resize 30", "new",
   "colorscheme habamax", "colorscheme default", "AgentChat", "AgentApproval", "sbuffer notes.txt", "bwipeout",
-  "wincmd w", "wincmd =", "set columns=70", "set columns=100", "edit notes.txt", "buffer #", "stopinsert", "startinsert",
+  "wincmd w", "wincmd =", "set columns=70", "set columns=100", "edit notes.txt", "buffer #", "stopinsert",
+  "startinsert",
 }
 vim.g.chaos = 0
 local deadline = vim.uv.now() + seconds * 1000
