@@ -302,8 +302,8 @@ function M.with(callback)
   lsp_config.root_dir = M.root(0)
   lsp_config.name = NAME
   is_leaving = false
-  lsp_config.on_init =
-    vim.list_extend({ M.on_init }, type(lsp_config.on_init) == "table" and lsp_config.on_init or { lsp_config.on_init }) -- the person's may be theirs
+  local theirs = lsp_config.on_init -- may have taken the place of ours
+  lsp_config.on_init = vim.list_extend({ M.on_init }, type(theirs) == "table" and theirs or { theirs })
   local id = vim.lsp.start(lsp_config, { attach = false, silent = true, reuse_client = lsp_config.reuse_client })
   if not id then
     local message = ("%s could not be started: :checkhealth agent_lsp"):format((cmd or { NAME })[1])
