@@ -25,7 +25,7 @@ command -v $(1) >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo programs clients plugins test e2e vsix live fuzz soak lint style types layers size docs package bench bench-guard clean
+.PHONY: help install demo programs clients plugins test e2e e2e-nvim e2e-emacs e2e-vscode vsix live fuzz soak lint style types layers size docs package bench bench-guard clean
 
 help:
 	@echo 'make demo     watch the agent work, offline, on a sample workspace'
@@ -76,10 +76,16 @@ test: $(INSTALLED) programs clients
 
 # Each part runs, whatever became of the one before.
 e2e: $(INSTALLED)
-	$(MAKE) --keep-going e2e-nvim e2e-vscode
+	$(MAKE) --keep-going e2e-nvim e2e-emacs e2e-vscode
 
-e2e-%: $(INSTALLED)
-	$(MAKE) -C editors/$* e2e
+e2e-nvim: $(INSTALLED)
+	$(MAKE) -C editors/nvim test e2e
+
+e2e-emacs: $(INSTALLED)
+	$(MAKE) -C editors/nvim emacs
+
+e2e-vscode: $(INSTALLED)
+	$(MAKE) -C editors/vscode e2e
 
 vsix: $(INSTALLED)
 	$(MAKE) -C editors/vscode vsix
