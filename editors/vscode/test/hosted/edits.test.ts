@@ -117,7 +117,7 @@ test("the keyboard goes from edit to edit, over files, and keeps the one it is o
   await vscode.commands.executeCommand("agentLsp.keepEdit");
 
   await standing(sessionId, 1);
-  assert.notEqual(`${inside.edits.standing.find((one) => one.sessionId === sessionId)?.uri.split("/").at(-1) ?? ""}`, last?.split(":")[0]);
+  assert.notEqual(inside.edits.standing.find((one) => one.sessionId === sessionId)?.uri.split("/").at(-1) ?? "", last?.split(":")[0]);
 });
 
 test("what was typed over cannot be undone, and that is said", async () => {

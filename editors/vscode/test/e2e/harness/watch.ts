@@ -18,7 +18,7 @@ const NOISE = [
   /Found unexpected null|punycode|Unrecognized feature/,
   /Ignoring fetching additional builtin extensions/,
   /navigator is now a global/,
-  /\/update\/check|\/mint-key/,
+  /\/update\/check|\/mint-key|getServerKeyPart/,
   /ServiceWorker|when fetching the script/,
 ];
 
