@@ -203,10 +203,13 @@ class Tasks:
         hint = result.error_message if needs_credential else None
         self._runtime.set_state(StateChange("auth_required" if needs_credential else "idle", hint=hint))
         self._advance()
+        if result.status == "aborted":  # whoever has stopped it is not kept waiting for the disk
+            ticket.result.set_result(result)
         try:
             await self._runtime.trace.sync()
         finally:  # a close in the middle of it cancels this wait, and syncs by itself
-            ticket.result.set_result(result)
+            if not ticket.result.done():
+                ticket.result.set_result(result)
 
     def _advance(self) -> None:
         """What went on is over: the next task begins, if any waits."""

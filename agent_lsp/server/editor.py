@@ -135,8 +135,10 @@ class BufferEditor:
     def _standing(self, path: Path) -> tuple[Document, Standing] | None:
         """The document that holds the truth of a file, and how it stands; None when the disk does."""
         document = self._documents.find(path)
-        standing = document.standing() if document else "behind"
-        return (document, standing) if document and standing != "behind" else None
+        if document is None:
+            return None
+        standing = document.standing()
+        return (document, standing) if standing != "behind" else None
 
     # --- changing ---
 

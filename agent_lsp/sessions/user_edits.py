@@ -70,7 +70,10 @@ class UserEdits:
         """One `[user_edits]` block, if anything has changed."""
         told: list[str] = []
         room = _LONGEST_BLOCK
+        stamp = self._editor.stamp
         for known in tuple(self._known.values()):
+            if not known.earlier and known.stamp is not None and stamp(known.path) == known.stamp:
+                continue  # nearly always, and there may be hundreds of them before each request
             if words := "\n".join(self._changed(known)):
                 room -= len(words)
                 told.append(words if room > 0 else f"{self._display(known.path)} (changed too)")

@@ -9,7 +9,6 @@ its instructions can be counted (docs/performance.md says how).
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import tempfile
 import time
@@ -40,18 +39,20 @@ SETTINGS = {
 }
 
 
-def chunk(choice: dict[str, object]) -> bytes:
+_EVENT = b'data: {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [%b]}\n\n'
+
+
+def chunk(choice: bytes) -> bytes:
     """One event, as a server sends it: in a chunk of its own."""
-    value = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
-    data = b"data: %b\n\n" % json.dumps(value).encode()
+    data = _EVENT % choice
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 def reads(deltas: int, per_read: int) -> list[bytes]:
     """What the socket gives, read by read."""
-    chunks = [chunk({"index": 0, "delta": {"content": f"{at:05d} "}}) for at in range(deltas)]
+    chunks = [chunk(b'{"index": 0, "delta": {"content": "%05d "}}' % at) for at in range(deltas)]
     cut = [b"".join(chunks[at : at + per_read]) for at in range(0, deltas, per_read)]
-    return [*cut, chunk({"index": 0, "delta": {}, "finish_reason": "stop"}) + b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"]
+    return [*cut, chunk(b'{"index": 0, "delta": {}, "finish_reason": "stop"}') + b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"]
 
 
 async def measure(folder: Path, deltas: int, per_read: int) -> None:
