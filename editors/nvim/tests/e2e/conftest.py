@@ -125,3 +125,20 @@ def start(home, workspace):
 def nvim(start):
     """A Neovim with the plugin on its runtimepath and nothing set."""
     return start()
+
+
+# --- edits that are made without asking -----------------------------------------------------------------------------
+
+ROWS = "".join(f"row {number}\n" for number in range(1, 101))
+
+
+@pytest.fixture
+def config_mode(model, config):
+    """Edits are made without asking."""
+    model.configure(config, approval_mode="auto-edit")
+
+
+@pytest.fixture
+def editor(config_mode, start, workspace):
+    (workspace / "rows.txt").write_text(ROWS)
+    return start("vim.o.signcolumn = 'yes'\n")

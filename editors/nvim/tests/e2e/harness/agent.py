@@ -2,6 +2,8 @@
 
 import time
 
+from harness.model import say, use
+
 RUN = """
 local prompt = ...
 local sessions = require("agent_lsp.session")
@@ -42,3 +44,38 @@ def answer(nvim, text, keys):
     nvim.wait_for(text)
     focus(nvim)
     nvim.type(keys)
+
+
+def read(name):
+    """A call that reads a file."""
+    return use("read_file", {"file_path": name})
+
+
+def replace(name, old, new):
+    """A call that edits a file."""
+    return use("edit_file", {"file_path": name, "old_string": old, "new_string": new})
+
+
+def outputs(model):
+    """What tools have said to the model, as its last request has it."""
+    return [message["content"] for message in model.asked[-1].messages if message["role"] == "tool"]
+
+
+def agent_run(editor, model, *calls, prompt="do it"):
+    """A run that makes these calls, one a turn, and ends."""
+    model.script(*[[call] for call in calls], [say("Done.")])
+    run(editor, prompt)
+    assert ended(editor) == "completed"
+
+
+def server_knows(editor):
+    """Waits until the server has the present texts: a request takes them along."""
+    editor.lua(
+        "vim.g.told = nil; require('agent_lsp.client').request('agent/models', {}, function() vim.g.told = 1 end)"
+    )
+    editor.until("return vim.g.told")
+
+
+def pending(editor, count):
+    """Waits until so many edits wait to be kept or undone."""
+    editor.until("return #require('agent_lsp.edits.list').pending() == ...", count)
