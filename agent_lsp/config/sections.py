@@ -143,7 +143,8 @@ class Tools(Section):
     """Whether simple commands that are known only to read (`ls`, `git status`, …) count as reading."""
     sandbox: Sandbox = "off"
     """`bwrap` runs every command under bubblewrap: only the workspace and the scratchpad can be written, and forbidden
-    places, other processes and `/tmp` are not there. Denied globs do not bind it, denied paths do."""
+    places, other processes and `/tmp` are not there. What git or an editor would run later (`.git/config`, hooks,
+    `.vscode`, …) cannot be changed. Denied globs do not bind it, denied paths do."""
     sandbox_network: bool = False
     """Whether commands in the sandbox reach the network."""
     vision_model: ModelName | None = None
