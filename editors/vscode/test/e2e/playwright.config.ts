@@ -7,7 +7,7 @@ export default defineConfig({
   retries: 1,
   forbidOnly: true,
   timeout: 90_000,
-  globalTimeout: 12 * 60_000,
+  globalTimeout: 18 * 60_000,
   expect: { timeout: 20_000 },
   reporter: [["list"], ["./harness/flaky-reporter.ts"]],
   use: {
