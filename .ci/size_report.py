@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 LIMITS = {"module": 300, "function": 40, "parameters": 6}
@@ -15,6 +15,10 @@ LIMITS = {"module": 300, "function": 40, "parameters": 6}
 
 HERE = Path(__file__).parent
 ACCEPTED = HERE / "oversize.txt"
+SOURCES = [Path("agent_lsp"), Path("editors/vscode/src"), Path("editors/nvim/lua")]
+SUFFIXES = {".py", ".ts", ".lua"}
+"""Of what is not Python only the length of a module is looked at; eslint measures the functions of TypeScript."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -39,17 +43,20 @@ def measured(path: Path) -> Iterator[tuple[str, str, int]]:
     """(kind, name, size) of the module at `path` and of each of its functions."""
     source = path.read_text(encoding="utf-8")
     yield "module", path.as_posix(), len(source.splitlines())
+    if path.suffix != ".py":
+        return
     for name, function in functions(ast.parse(source)):
         where = f"{path.as_posix()}:{name}"
         yield "function", where, (function.end_lineno or function.lineno) - function.lineno + 1
         yield "parameters", where, parameters(function)
 
 
-def oversize(root: Path) -> dict[tuple[str, str], int]:
-    """What is over its limit in the package below `root`."""
+def oversize(roots: Sequence[Path]) -> dict[tuple[str, str], int]:
+    """What is over its limit in the sources below `roots`."""
     return {
         (kind, name): size
-        for path in sorted(root.rglob("*.py"))
+        for root in roots
+        for path in sorted(one for one in root.rglob("*") if one.suffix in SUFFIXES)
         for kind, name, size in measured(path)
         if size > LIMITS[kind]
     }
@@ -72,9 +79,9 @@ def verdicts(found: dict[tuple[str, str], int], allowed: dict[tuple[str, str], i
     return grown + sorted(gone)
 
 
-def main(root: Path) -> int:
+def main(roots: Sequence[Path]) -> int:
     """Prints the report; 1 when something must change."""
-    found = oversize(root)
+    found = oversize(roots)
     for (kind, name), size in found.items():
         print(f"{kind:10} {size:4}  {name}")
     print(f"size report: {len(found)} over {LIMITS['module']}/{LIMITS['function']}/{LIMITS['parameters']}")
@@ -85,4 +92,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else "agent_lsp")))
+    sys.exit(main([Path(given) for given in sys.argv[1:]] or SOURCES))

@@ -4,6 +4,7 @@ local M = {}
 local config = require("agent_lsp.config")
 local events = require("agent_lsp.events")
 local handlers = require("agent_lsp.handlers")
+local launch = require("agent_lsp.launch")
 local log = require("agent_lsp.log")
 local protocol = require("agent_lsp.protocol")
 
@@ -24,8 +25,7 @@ local waiting = {}
 ---@type table<integer, agent.Callback> requests without an answer yet, by a running number
 local unanswered = {}
 local last_number = 0
-local is_prepared = false
-local is_leaving = false
+local is_prepared, is_leaving = false, false
 ---@type string? why the server refused us, said in place of "it ended"
 local refusal
 ---@type { code: integer, signal: integer } how the last process ended
@@ -33,27 +33,7 @@ local ending = { code = 0, signal = 0 }
 
 -- Starting -------------------------------------------------------------------------------------------------------------
 
---- The workspace of a buffer: the next folder upwards with one of `root_markers`, else the current folder.
----@param bufnr? integer
----@return string
-function M.root(bufnr)
-  local root = vim.fs.root(bufnr or 0, config.get().root_markers)
-  return root or vim.fn.getcwd()
-end
-
---- What to start: the program with its full path, and its arguments.
----@return string[]? cmd, string? problem
-function M.command()
-  local cmd = config.get().cmd
-  local program = vim.fn.exepath(vim.fn.expand(cmd[1]))
-  if program == "" then
-    return nil,
-      ("%s was not found in $PATH. Install it (pipx install agent-lsp), or name it: setup{ cmd = { '/path/to/agent-lsp' } }"):format(
-        cmd[1]
-      )
-  end
-  return vim.list_extend({ program }, cmd, 2)
-end
+M.root, M.command = launch.root, launch.command
 
 --- Starts the process for Neovim's client; what it refuses at `initialize` is said in one line.
 ---@param dispatchers vim.lsp.rpc.Dispatchers
@@ -94,28 +74,7 @@ end
 ---@param params lsp.InitializeParams
 function M.before_init(params)
   M.prepare()
-  local trusted = config.get().workspace_trusted
-  if type(trusted) == "function" then
-    local ok, answer = pcall(trusted, params.rootPath)
-    trusted = ok and answer == true
-  end
-  params.initializationOptions = vim.tbl_extend("force", params.initializationOptions or {}, {
-    agent = vim.tbl_isempty(config.get().settings) and vim.empty_dict() or config.get().settings,
-  })
-  local edits = params.capabilities.workspace.workspaceEdit
-  edits.documentChanges, edits.changeAnnotationSupport = true, { groupsOnLabel = false }
-  params.capabilities.experimental = vim.tbl_extend("force", params.capabilities.experimental or {}, {
-    agent = {
-      protocolVersion = protocol.VERSION,
-      partials = true,
-      workspaceTrusted = trusted,
-      codeActions = true,
-      approve = M.handles("agent/approve"),
-      ask = M.handles("agent/ask"),
-      saveDocument = M.handles("agent/saveDocument"),
-      diagnostics = M.handles("agent/diagnostics"),
-    },
-  })
+  launch.introduce(params, M.handles)
 end
 
 --- Loads what takes part, once.
@@ -216,16 +175,14 @@ M.on_exit = vim.schedule_wrap(function(_, _, client_id)
   if client and client.id ~= client_id then
     return
   end
-  local was_ready, expected = client ~= nil, is_leaving
-  client = nil
-  local message = refusal
+  local was_ready, expected, message = client ~= nil, is_leaving, refusal
+  client, refusal = nil, nil
   if not message and was_ready then
     message = ("the server has ended (%s); the next command starts it again"):format(
       signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
     )
   end
   message = message or ("the server ended before it was ready (exit code %d): :checkhealth agent_lsp"):format(code)
-  refusal = nil
   if not expected then
     log.tell(message, vim.log.levels.ERROR)
   end

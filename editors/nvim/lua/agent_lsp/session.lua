@@ -42,8 +42,7 @@ end
 --- The session that commands mean: that of the current buffer if it is a chat or a prompt, else the last one used.
 ---@return agent.Session?
 function M.current()
-  local id = vim.b.agent_session
-  return id and sessions[id] or current
+  return sessions[vim.b.agent_session or ""] or current
 end
 
 ---@param session agent.Session
@@ -111,9 +110,8 @@ function M.new(options, callback)
     if err then
       return callback(err)
     end
-    local session = M.adopt(info)
-    current = session
-    callback(nil, session)
+    current = M.adopt(info)
+    callback(nil, current)
   end)
 end
 
@@ -137,8 +135,7 @@ function M.resume(id, callback)
   end)
 end
 
---- The session for a task from here, ready to be used; a new one if there is none. After the server has ended it is
---- resumed.
+--- The session for a task from here, ready to be used: resumed after the server has ended, a new one if there is none.
 ---@param callback fun(err?: agent.Error, session?: agent.Session)
 function M.ready(callback)
   local session = here()
