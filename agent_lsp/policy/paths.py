@@ -155,8 +155,9 @@ def _below(path: Path, root: Path) -> tuple[str, ...] | None:
 
     Decided by spelling or, for another letter case or a bind mount, by identity.
     """
-    if path == root or root in path.parents:
-        return path.relative_to(root).parts
+    parts, depth = path.parts, len(root.parts)
+    if parts[:depth] == root.parts:
+        return parts[depth:]
     identity = _identity(root)
     for ancestor in (path, *path.parents):
         if identity is not None and _identity(ancestor) == identity:
