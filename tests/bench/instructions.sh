@@ -7,6 +7,6 @@ count() {
   PYTHONHASHSEED=0 valgrind --tool=callgrind --callgrind-out-file=/dev/null \
     .venv/bin/python tests/bench/per_delta.py "$@" 2>&1 | sed -n 's/.*Collected : //p'
 }
-few=$(count 500 "$@")
-many=$(count 3500 "$@")
-echo "$(((many - few) / 3000)) instructions a delta"
+few=$(count 1000 "$@")
+many=$(count 21000 "$@")
+echo "$(((many - few) / 20000)) instructions a delta"

@@ -36,7 +36,7 @@ def main() -> None:
     """Writes the page and prints the same."""
     harness = Path(sys.argv[1])
     table, bars = said(harness), said(harness, "--bars")
-    where = f"Linux {platform.release()}" if sys.platform == "linux" else platform.platform()
+    where = f"Linux {platform.release().partition('-')[0]}" if sys.platform == "linux" else platform.platform()
     about = f"{processor()}, {where}, Python {platform.python_version()}."
     print(f"{table}\n{bars}")
     measured = f"{about}\n\n{table}\nThe bars, each a ratio within this run:\n\n```text\n{bars}```\n"
