@@ -1,4 +1,5 @@
-// Runs the tests of this folder inside the extension host of a real VS Code server: `make hosted`. Wants EDITOR, AGENT_LSP.
+// Runs the tests of this folder inside the extension host of a real VS Code server; a word as argument runs those it is in.
+// EDITOR is the folder that install-editor.sh has made, AGENT_LSP the program of the server: EDITOR=… AGENT_LSP=… node run.mjs
 import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -73,7 +74,7 @@ process.exit(status);
 
 async function run() {
   const deadline = Date.now() + START_MS;
-  while (!(await fetch(`http://127.0.0.1:${port}/version`).then((answer) => answer.ok, () => false))) {
+  while (!(await globalThis.fetch(`http://127.0.0.1:${port}/version`).then((answer) => answer.ok, () => false))) {
     if (Date.now() > deadline) throw new Error("the VS Code server did not start");
     await delay(50);
   }
