@@ -81,7 +81,7 @@ async def measure(folder: Path, deltas: int, per_read: int) -> None:
             hear, client.wire.write = client.wire.write, write
             model.stream = stream
             began_s = time.process_time()
-            result = await client.ask("agent/run", sessionId=session, input="go")
+            result = await client.send("agent/run", sessionId=session, input="go")
             took_s = time.process_time() - began_s
             client.wire.write = hear
     assert result["text"] == "".join(f"{at:05d} " for at in range(deltas)), "the text is not exact"
