@@ -36,10 +36,18 @@ export function offerCodeActions(ctx: Ctx, settings: Settings, ask: (input: Inpu
   ctx.own(vscode.languages.registerCodeActionsProvider({ scheme: "file" }, provider));
 }
 
-function action(offer: Offer, document: vscode.TextDocument, diagnostics: readonly vscode.Diagnostic[]): vscode.CodeAction {
+function action(
+  offer: Offer,
+  document: vscode.TextDocument,
+  diagnostics: readonly vscode.Diagnostic[],
+): vscode.CodeAction {
   const made = new vscode.CodeAction(offer.title, KINDS[offer.kind]);
   const range = wireRange(document.validateRange(vscodeRange(offer.range)));
-  made.command = { title: offer.title, command: "agentLsp.runOn", arguments: [offer.prompt, document.uri.toString(), range] };
+  made.command = {
+    title: offer.title,
+    command: "agentLsp.runOn",
+    arguments: [offer.prompt, document.uri.toString(), range],
+  };
   made.diagnostics = offer.fixes.flatMap((index) => diagnostics[index] ?? []);
   return made;
 }

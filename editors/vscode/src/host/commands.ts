@@ -1,7 +1,8 @@
 import * as vscode from "vscode";
 import { proposedDiff } from "../logic/patch";
 import type { Runs } from "./chat/runs";
-import type { ChatView, Parts } from "./chat/view";
+import type { Parts } from "./chat/parts";
+import type { ChatView } from "./chat/view";
 import type { Diffs } from "./diffs";
 import type { Installation } from "./installation";
 import { fileOf, selectionOf } from "./mentions";
@@ -39,7 +40,9 @@ export function registerChatCommands({ ctx, sessions }: Parts, view: ChatView): 
     const editor = vscode.window.activeTextEditor;
     await (editor?.document.uri.scheme === "file"
       ? inView({ command: "attach", attachments: [selectionOf(editor)], focus: true })
-      : vscode.window.showInformationMessage("Open a file of this workspace first: what has no file cannot be attached."));
+      : vscode.window.showInformationMessage(
+          "Open a file of this workspace first: what has no file cannot be attached.",
+        ));
   });
   ctx.command("addFile", async (uri?: vscode.Uri, all?: vscode.Uri[]) => {
     const active = vscode.window.activeTextEditor?.document.uri;
@@ -61,7 +64,9 @@ export function registerSessionCommands({ ctx, server, sessions, decisions }: Pa
     }
   });
   ctx.command("stop", () => withSession(sessions.shownId, (sessionId) => server.request("agent/abort", { sessionId })));
-  ctx.command("retryNow", () => withSession(sessions.shownId, (sessionId) => server.request("agent/retryNow", { sessionId })));
+  ctx.command("retryNow", () =>
+    withSession(sessions.shownId, (sessionId) => server.request("agent/retryNow", { sessionId })),
+  );
   ctx.command("compact", () => withSession(sessions.shownId, (sessionId) => compact(server, sessionId)));
   ctx.command("manageRules", () => withSession(sessions.shownId, (sessionId) => manageRules(server, sessionId)));
 }
@@ -78,8 +83,12 @@ export function registerServerCommands({ ctx, server, sessions }: Parts, install
   });
   ctx.command("restartServer", () => server.restart());
   ctx.command("showLog", () => ctx.log.show());
-  ctx.command("openSettings", () => vscode.commands.executeCommand("workbench.action.openSettings", "@ext:agent-lsp.agent-lsp"));
-  ctx.command("openWalkthrough", () => vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false));
+  ctx.command("openSettings", () =>
+    vscode.commands.executeCommand("workbench.action.openSettings", "@ext:agent-lsp.agent-lsp"),
+  );
+  ctx.command("openWalkthrough", () =>
+    vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false),
+  );
   ctx.command("showUsage", () => showUsage(server, sessions.shownId));
 }
 
@@ -92,7 +101,10 @@ export async function ask({ sessions }: Parts, view: ChatView, runs: Runs, input
   await runs.run({ sessionId: session.sessionId, input, queueIfBusy: true });
 }
 
-async function withSession(sessionId: string | undefined, work: (sessionId: string) => Promise<unknown>): Promise<void> {
+async function withSession(
+  sessionId: string | undefined,
+  work: (sessionId: string) => Promise<unknown>,
+): Promise<void> {
   if (sessionId === undefined) {
     void vscode.window.showInformationMessage("There is no session yet.");
   } else {
@@ -115,8 +127,16 @@ async function manageRules(server: Parts["server"], sessionId: string): Promise<
     void vscode.window.showInformationMessage("Nothing is allowed for longer than once.");
     return;
   }
-  const items = rules.map(({ ruleId, label, scope, createdAt }: RuleInfo) => ({ label, description: `${scope}, since ${createdAt}`, ruleId }));
-  const options = { title: "Allowed for longer than once", placeHolder: "Choose those to be revoked", canPickMany: true as const };
+  const items = rules.map(({ ruleId, label, scope, createdAt }: RuleInfo) => ({
+    label,
+    description: `${scope}, since ${createdAt}`,
+    ruleId,
+  }));
+  const options = {
+    title: "Allowed for longer than once",
+    placeHolder: "Choose those to be revoked",
+    canPickMany: true as const,
+  };
   const chosen = await vscode.window.showQuickPick(items, options);
   if (chosen && chosen.length > 0) {
     await server.request("agent/rules/revoke", { ruleIds: chosen.map(({ ruleId }) => ruleId) });

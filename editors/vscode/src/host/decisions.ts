@@ -1,5 +1,11 @@
 import * as vscode from "vscode";
-import { ApprovalBook, type Pending, type Surface, type WaitingApproval, type WaitingQuestion } from "../logic/approvals";
+import {
+  ApprovalBook,
+  type Pending,
+  type Surface,
+  type WaitingApproval,
+  type WaitingQuestion,
+} from "../logic/approvals";
 import { approvalNotice, needsDecisionNotice, questionNotice, type Sight } from "../logic/attention";
 import type { OpenApproval, OpenQuestion } from "../shared/bridge";
 import type { ApproveParams, ApproveResult, AskParams, AskResult } from "../shared/protocol";
@@ -80,7 +86,8 @@ export class Decisions {
   /** What can be seen has changed: whatever is in sight needs no notification any more, whatever is not does. */
   look(): void {
     for (const pending of this.book.pending) {
-      const wanted = this.#stage && needsDecisionNotice(this.#stage.sight, pending.params.sessionId, this.#settings.notify);
+      const wanted =
+        this.#stage && needsDecisionNotice(this.#stage.sight, pending.params.sessionId, this.#settings.notify);
       const shown = this.#notices.get(pending.key);
       if (wanted && !shown) {
         this.#notify(pending);
@@ -153,11 +160,18 @@ export class Decisions {
       this.#stage?.reveal(pending.params.sessionId).catch((error: unknown) => this.#ctx.tell(error));
     };
     if (pending.kind === "question") {
-      this.#notices.set(pending.key, notice(questionNotice(pending.params), optionsOf(pending.key, pending.params), show));
+      this.#notices.set(
+        pending.key,
+        notice(questionNotice(pending.params), optionsOf(pending.key, pending.params), show),
+      );
       return;
     }
     const { text, canAllow } = approvalNotice(pending.params);
-    const decide = (title: string, decision: string): Choice => ({ title, command: "agentLsp.decide", args: [pending.key, decision] });
+    const decide = (title: string, decision: string): Choice => ({
+      title,
+      command: "agentLsp.decide",
+      args: [pending.key, decision],
+    });
     const choices = [...(canAllow ? [decide("Allow", "allow")] : []), decide("Deny", "deny")];
     this.#notices.set(pending.key, notice(text, choices, show));
   }
@@ -183,13 +197,20 @@ export class Decisions {
   }
 
   #tell(): void {
-    this.#ctx.setContext("approvalPending", this.book.pending.some(({ kind }) => kind === "approval"));
+    this.#ctx.setContext(
+      "approvalPending",
+      this.book.pending.some(({ kind }) => kind === "approval"),
+    );
     this.#changed.fire();
   }
 }
 
 /** The options of a question that is answered by one of a few short words. */
 function optionsOf(key: string, { options, multiple }: AskParams): Choice[] {
-  const few = options && !multiple && options.length <= MOST_OPTIONS && options.every((one) => /^[^\s[\]()][^[\]()\n]{0,40}$/.test(one));
+  const few =
+    options &&
+    !multiple &&
+    options.length <= MOST_OPTIONS &&
+    options.every((one) => /^[^\s[\]()][^[\]()\n]{0,40}$/.test(one));
   return few ? options.map((title) => ({ title, command: "agentLsp.reply", args: [key, title] })) : [];
 }

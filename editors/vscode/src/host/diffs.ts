@@ -30,7 +30,9 @@ export class Diffs implements vscode.TextDocumentContentProvider {
     this.#changed = ctx.own(new vscode.EventEmitter<vscode.Uri>());
     this.onDidChange = this.#changed.event;
     ctx.own(vscode.workspace.registerTextDocumentContentProvider(SCHEME, this));
-    ctx.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => uri.scheme === SCHEME && this.#texts.delete(uri.toString())));
+    ctx.own(
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => uri.scheme === SCHEME && this.#texts.delete(uri.toString())),
+    );
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string | undefined {
@@ -44,13 +46,17 @@ export class Diffs implements vscode.TextDocumentContentProvider {
     const patches = filePatches(diff);
     if (patches.length > 1) {
       const places = patches.map((patch) => ({ patch, file: fileOf(patch, workspace) }));
-      const resources = await Promise.all(places.map(async ({ patch, file }) => [file, ...(await this.#pair(file, patch))]));
+      const resources = await Promise.all(
+        places.map(async ({ patch, file }) => [file, ...(await this.#pair(file, patch))]),
+      );
       await vscode.commands.executeCommand("vscode.changes", title, resources);
       return;
     }
     const [patch] = patches;
     const file = uri === undefined && patch ? fileOf(patch, workspace) : vscode.Uri.parse(uri ?? "text");
-    const [left, right] = patch ? await this.#pair(file, patch) : [this.#text(file, "before", ""), this.#text(file, "after", diff)];
+    const [left, right] = patch
+      ? await this.#pair(file, patch)
+      : [this.#text(file, "before", ""), this.#text(file, "after", diff)];
     await vscode.commands.executeCommand("vscode.diff", left, right, title, { preview: true });
   }
 
@@ -58,7 +64,9 @@ export class Diffs implements vscode.TextDocumentContentProvider {
   async #closeLast(): Promise<void> {
     const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
     const ours = tabs.filter(({ input, label }) =>
-      input instanceof vscode.TabInputTextDiff ? input.modified.scheme === SCHEME : input === undefined && label === this.#title,
+      input instanceof vscode.TabInputTextDiff
+        ? input.modified.scheme === SCHEME
+        : input === undefined && label === this.#title,
     );
     if (ours.length > 0) {
       await vscode.window.tabGroups.close(ours, true);
@@ -92,5 +100,7 @@ async function presentText(uri: vscode.Uri): Promise<string | undefined> {
 function fileOf({ before, after }: FilePatch, workspace: string | undefined): vscode.Uri {
   const name = after ?? before ?? "";
   const root = workspace ?? roots()[0]?.uri;
-  return name.startsWith("/") || root === undefined ? vscode.Uri.file(name) : vscode.Uri.joinPath(vscode.Uri.parse(root), name);
+  return name.startsWith("/") || root === undefined
+    ? vscode.Uri.file(name)
+    : vscode.Uri.joinPath(vscode.Uri.parse(root), name);
 }

@@ -100,7 +100,11 @@ function diagnostics(uri: string | undefined): DiagnosticItem[] {
       : [[vscode.Uri.parse(uri), vscode.languages.getDiagnostics(vscode.Uri.parse(uri))]];
   return found.map(([where, list]) => {
     const version = openDocument(where.toString())?.version;
-    return { uri: where.toString(), ...(version === undefined ? {} : { version }), diagnostics: list.map((one) => wire(one)) };
+    return {
+      uri: where.toString(),
+      ...(version === undefined ? {} : { version }),
+      diagnostics: list.map((one) => wire(one)),
+    };
   });
 }
 

@@ -36,7 +36,9 @@ export class EditCommands implements vscode.CodeLensProvider {
     };
     ctx.own(edits.onDidChange(changed));
     ctx.own(settings.onDidChange(changed));
-    ctx.own(vscode.window.onDidChangeVisibleTextEditors((editors) => editors.forEach((editor) => this.#decorate(editor))));
+    ctx.own(
+      vscode.window.onDidChangeVisibleTextEditors((editors) => editors.forEach((editor) => this.#decorate(editor))),
+    );
     this.#register(ctx);
   }
 
@@ -71,7 +73,12 @@ export class EditCommands implements vscode.CodeLensProvider {
     for (const what of ["keep", "undo"] as const) {
       ctx.command(`${what}File`, () => this.#all(what, this.#in(vscode.window.activeTextEditor?.document.uri)));
       ctx.command(`${what}Run`, () => this.#lastRun(what));
-      ctx.command(`${what}All`, () => this.#all(what, this.#edits.standing.filter(({ sessionId }) => sessionId === this.#sessions.shownId)));
+      ctx.command(`${what}All`, () =>
+        this.#all(
+          what,
+          this.#edits.standing.filter(({ sessionId }) => sessionId === this.#sessions.shownId),
+        ),
+      );
     }
   }
 
@@ -86,7 +93,8 @@ export class EditCommands implements vscode.CodeLensProvider {
 
   async #lastRun(what: "keep" | "undo"): Promise<void> {
     const sessionId = this.#sessions.shownId;
-    const last = sessionId === undefined ? undefined : this.#edits.of(sessionId).findLast(({ state }) => state === "pending");
+    const last =
+      sessionId === undefined ? undefined : this.#edits.of(sessionId).findLast(({ state }) => state === "pending");
     if (sessionId === undefined || !last) {
       void vscode.window.showInformationMessage("No edit of the session waits to be kept or undone.");
       return;
@@ -109,7 +117,10 @@ export class EditCommands implements vscode.CodeLensProvider {
   }
 
   #decorate(editor: vscode.TextEditor): void {
-    editor.setDecorations(this.#mark, this.#in(editor.document.uri).map(({ range }) => vscodeRange(range)));
+    editor.setDecorations(
+      this.#mark,
+      this.#in(editor.document.uri).map(({ range }) => vscodeRange(range)),
+    );
   }
 }
 

@@ -29,8 +29,16 @@ export class Edits {
     ctx.own(new vscode.Disposable(() => clearTimeout(this.#timer)));
     server.on("agent/message", (message) => this.#look(message));
     server.on("agent/state", ({ sessionId, state }) => state === "idle" && this.#mayHaveChanged(sessionId));
-    ctx.own(sessions.onDidChange(({ kind }) => kind === "shown" && sessions.shownId && this.#mayHaveChanged(sessions.shownId)));
-    ctx.own(vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => contentChanges.length > 0 && this.#seen(document)));
+    ctx.own(
+      sessions.onDidChange(
+        ({ kind }) => kind === "shown" && sessions.shownId && this.#mayHaveChanged(sessions.shownId),
+      ),
+    );
+    ctx.own(
+      vscode.workspace.onDidChangeTextDocument(
+        ({ document, contentChanges }) => contentChanges.length > 0 && this.#seen(document),
+      ),
+    );
     ctx.own(vscode.workspace.onDidOpenTextDocument((document) => this.#seen(document)));
     ctx.own(
       server.onDidChangeStatus(({ state }) => {

@@ -5,7 +5,8 @@ import { Acts } from "./chat/acts";
 import { Drafts } from "./chat/drafts";
 import { Requests } from "./chat/requests";
 import { Runs } from "./chat/runs";
-import { ChatView, type Parts } from "./chat/view";
+import { ChatView } from "./chat/view";
+import type { Parts } from "./chat/parts";
 import { offerCodeActions } from "./codeActions";
 import { ask, registerChatCommands, registerServerCommands, registerSessionCommands } from "./commands";
 import { Ctx } from "./ctx";
@@ -83,7 +84,11 @@ function showChat(parts: Parts, installation: Installation): Inside {
   decisions.attach(view);
   ctx.own(view.onDidChangeSight(() => decisions.look()));
   ctx.own(decisions.onDidChange(() => (view.waiting = decisions.book.pending.length)));
-  ctx.own(edits.onDidChange((sessionId) => view.postIfShowing(sessionId, { kind: "edits", sessionId, edits: edits.of(sessionId) })));
+  ctx.own(
+    edits.onDidChange((sessionId) =>
+      view.postIfShowing(sessionId, { kind: "edits", sessionId, edits: edits.of(sessionId) }),
+    ),
+  );
 
   registerChatCommands(parts, view);
   registerSessionCommands(parts, diffs);

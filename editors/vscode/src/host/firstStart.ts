@@ -33,7 +33,9 @@ async function offer(hint: string, { state, gaveUp }: ServerStatus): Promise<voi
   const install = state === "missing" || state === "incompatible" || state === "running" ? ["Install Server"] : [];
   const buttons = [...install, ...(gaveUp ? ["Restart Server", "Show Log"] : [])];
   const chosen = await vscode.window.showWarningMessage(hint, ...buttons);
-  const command = { "Install Server": "installServer", "Restart Server": "restartServer", "Show Log": "showLog" }[chosen ?? ""];
+  const command = { "Install Server": "installServer", "Restart Server": "restartServer", "Show Log": "showLog" }[
+    chosen ?? ""
+  ];
   if (command !== undefined) {
     await vscode.commands.executeCommand(`agentLsp.${command}`);
   }

@@ -54,7 +54,9 @@ export class Mentions {
   /** Every file, from a list that is made anew after a while. */
   #all(): Promise<FileMatch[]> {
     if (!this.#listed || Date.now() - this.#listed.at > FRESH_MS) {
-      const files = Promise.resolve(vscode.workspace.findFiles("**/*", undefined, MOST_FILES)).then((uris) => uris.map(described));
+      const files = Promise.resolve(vscode.workspace.findFiles("**/*", undefined, MOST_FILES)).then((uris) =>
+        uris.map(described),
+      );
       this.#listed = { at: Date.now(), files };
     }
     return this.#listed.files;
@@ -70,7 +72,12 @@ export function selectionOf({ document, selection }: vscode.TextEditor): Attachm
 
 /** A file as an attachment. */
 export function fileOf(uri: vscode.Uri): Attachment {
-  return { kind: "file", id: `${uri.toString()}#${Date.now()}`, label: vscode.workspace.asRelativePath(uri), uri: uri.toString() };
+  return {
+    kind: "file",
+    id: `${uri.toString()}#${Date.now()}`,
+    label: vscode.workspace.asRelativePath(uri),
+    uri: uri.toString(),
+  };
 }
 
 function labelOf(uri: vscode.Uri, selection: vscode.Range): string {

@@ -13,7 +13,9 @@ export interface Choice {
  * button, *Show*. `text` must have no link in it.
  */
 export function notice(text: string, choices: readonly Choice[], show: () => void): vscode.Disposable {
-  const links = choices.map(({ title, command, args }) => `[${title}](command:${command}?${encodeURIComponent(JSON.stringify(args))})`);
+  const links = choices.map(
+    ({ title, command, args }) => `[${title}](command:${command}?${encodeURIComponent(JSON.stringify(args))})`,
+  );
   const options: vscode.ProgressOptions = {
     location: vscode.ProgressLocation.Notification,
     title: [text, links.join(" · ")].filter((part) => part !== "").join(" — "),

@@ -59,6 +59,8 @@ async function testModel(server: Server, model: string): Promise<void> {
   if (result.ok) {
     void vscode.window.showInformationMessage(`${model} answers, after ${result.latencyMs ?? 0} ms.`);
   } else {
-    void vscode.window.showWarningMessage(`${model} does not answer: ${result.message ?? result.status ?? "no reason given"}`);
+    void vscode.window.showWarningMessage(
+      `${model} does not answer: ${result.message ?? result.status ?? "no reason given"}`,
+    );
   }
 }

@@ -20,7 +20,12 @@ import type { Keyring } from "./keyring";
 import { outerEnvironment, start } from "./process";
 import type { Settings } from "./settings";
 
-type Handlers = { [R in ServerRequest]?: (params: ServerRequests[R][0], token: vscode.CancellationToken) => Promise<ServerRequests[R][1]> };
+type Handlers = {
+  [R in ServerRequest]?: (
+    params: ServerRequests[R][0],
+    token: vscode.CancellationToken,
+  ) => Promise<ServerRequests[R][1]>;
+};
 
 /** Asks a server. */
 export type Ask = <M extends Method>(method: M, params: Params<M>) => Promise<Result<M>>;

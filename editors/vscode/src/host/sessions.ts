@@ -1,6 +1,13 @@
 import * as vscode from "vscode";
 import { ERROR_CODES } from "../shared/protocol";
-import type { ApprovalMode, MessageParams, NewParams, SessionInfo, StateParams, UpdateParams } from "../shared/protocol";
+import type {
+  ApprovalMode,
+  MessageParams,
+  NewParams,
+  SessionInfo,
+  StateParams,
+  UpdateParams,
+} from "../shared/protocol";
 import { told } from "./connection";
 import type { Ctx } from "./ctx";
 import { rootFor } from "./roots";
@@ -192,7 +199,8 @@ export class Sessions {
   /** What the stream tells of a session's settings or tokens makes what is known of it old. */
   #look({ sessionId, messages }: MessageParams): void {
     const telling = messages.some(
-      ({ payload, origin }) => origin === undefined && (payload.type === "session_update" || payload.type === "token_usage"),
+      ({ payload, origin }) =>
+        origin === undefined && (payload.type === "session_update" || payload.type === "token_usage"),
     );
     if (telling && this.#infos.has(sessionId) && !this.#stale.has(sessionId)) {
       this.#stale.add(sessionId);

@@ -78,7 +78,9 @@ export class Settings {
 
   get prompts(): Readonly<Record<string, string>> {
     const given = this.#table("prompts");
-    return Object.fromEntries(Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+    return Object.fromEntries(
+      Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+    );
   }
 
   get providers(): Readonly<Record<string, unknown>> {
@@ -96,6 +98,8 @@ export class Settings {
 
   #table(name: string): Readonly<Record<string, unknown>> {
     const given = vscode.workspace.getConfiguration(SECTION).get<unknown>(name);
-    return typeof given === "object" && given !== null && !Array.isArray(given) ? (given as Record<string, unknown>) : {};
+    return typeof given === "object" && given !== null && !Array.isArray(given)
+      ? (given as Record<string, unknown>)
+      : {};
   }
 }

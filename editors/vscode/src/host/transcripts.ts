@@ -18,7 +18,9 @@ export class Texts implements vscode.TextDocumentContentProvider {
     this.#server = server;
     this.#sessions = sessions;
     ctx.own(vscode.workspace.registerTextDocumentContentProvider(SCHEME, this));
-    ctx.own(vscode.workspace.onDidCloseTextDocument(({ uri }) => uri.scheme === SCHEME && this.#texts.delete(uri.toString())));
+    ctx.own(
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => uri.scheme === SCHEME && this.#texts.delete(uri.toString())),
+    );
     ctx.command("openTranscript", () => this.openTranscript());
   }
 

@@ -19,7 +19,11 @@ export function keepUpToDate(ctx: Ctx, settings: Settings, server: Server, keyri
       }
     }),
   );
-  ctx.own(keyring.onDidChange(() => void offerRestart(server, sessions, "The agent's server has to be started again to know of this key.")));
+  ctx.own(
+    keyring.onDidChange(
+      () => void offerRestart(server, sessions, "The agent's server has to be started again to know of this key."),
+    ),
+  );
   ctx.own(
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       server.tell("trust").catch((error: unknown) => ctx.tell(error));
@@ -33,7 +37,10 @@ async function offerRestart(server: Server, sessions: Sessions, why: string): Pr
     return;
   }
   const question = `${why} That stops what is at work.`;
-  if (sessions.running === 0 || (await vscode.window.showInformationMessage(question, "Restart Server")) !== undefined) {
+  if (
+    sessions.running === 0 ||
+    (await vscode.window.showInformationMessage(question, "Restart Server")) !== undefined
+  ) {
     await server.restart();
   }
 }

@@ -76,6 +76,9 @@ function described({ range, severity, message, source, code }: WireDiagnostic): 
   const about = [source, code].filter((part) => part !== undefined).join(" ");
   const label = SEVERITIES[severity ?? 0];
   const line = [`line ${range.start.line + 1}:`, label ? `${label}:` : "", message, about ? `(${about})` : ""];
-  const text = line.filter((part) => part !== "").join(" ").replace(/\s+/g, " ");
+  const text = line
+    .filter((part) => part !== "")
+    .join(" ")
+    .replace(/\s+/g, " ");
   return text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS - 1)}…`;
 }

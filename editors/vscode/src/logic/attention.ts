@@ -43,7 +43,10 @@ export function endNotice(
 const MOST_CHARS = 300;
 
 /** The notification of an approval. `canAllow`: all that would run is in it, so that it can be allowed from there. */
-export function approvalNotice({ title, preview }: ApproveParams): { readonly text: string; readonly canAllow: boolean } {
+export function approvalNotice({ title, preview }: ApproveParams): {
+  readonly text: string;
+  readonly canAllow: boolean;
+} {
   if (preview?.kind === "edit") {
     const { added, removed } = countLines(preview.diff);
     return { text: oneLine(`Agent asks: ${title} (+${added} −${removed})`), canAllow: true };
@@ -68,6 +71,7 @@ export function oneLine(text: string): string {
 
 function countLines(diff: string): { added: number; removed: number } {
   const lines = diff.split("\n");
-  const count = (sign: string, head: string) => lines.filter((one) => one.startsWith(sign) && !one.startsWith(head)).length;
+  const count = (sign: string, head: string) =>
+    lines.filter((one) => one.startsWith(sign) && !one.startsWith(head)).length;
   return { added: count("+", "+++ "), removed: count("-", "--- ") };
 }

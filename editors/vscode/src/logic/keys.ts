@@ -40,7 +40,10 @@ export function secretName(provider: string): string {
 }
 
 /** The variables for the server's process. A key that is kept goes before one that the environment has. */
-export function keyEnvironment(providers: readonly KeyedProvider[], kept: ReadonlyMap<string, string>): Record<string, string> {
+export function keyEnvironment(
+  providers: readonly KeyedProvider[],
+  kept: ReadonlyMap<string, string>,
+): Record<string, string> {
   const pairs = providers.flatMap(({ name, variable }) => {
     const key = kept.get(name);
     return key === undefined ? [] : [[variable, key] as const];

@@ -18,7 +18,9 @@ export function matching<File extends PathOf>(files: readonly File[], query: str
       scored.push({ file, score });
     }
   }
-  scored.sort((a, b) => b.score - a.score || a.file.path.length - b.file.path.length || compare(a.file.path, b.file.path));
+  scored.sort(
+    (a, b) => b.score - a.score || a.file.path.length - b.file.path.length || compare(a.file.path, b.file.path),
+  );
   return scored.slice(0, limit).map(({ file }) => file);
 }
 

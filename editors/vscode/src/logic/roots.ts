@@ -5,7 +5,10 @@ import type { Root } from "../shared/bridge";
 /** The innermost root that a file is in. */
 export function rootOf<R extends Pick<Root, "uri">>(roots: readonly R[], uri: string | undefined): R | undefined {
   const holding = roots.filter((root) => uri !== undefined && isWithin(uri, root.uri));
-  return holding.reduce<R | undefined>((best, root) => (best && best.uri.length >= root.uri.length ? best : root), undefined);
+  return holding.reduce<R | undefined>(
+    (best, root) => (best && best.uri.length >= root.uri.length ? best : root),
+    undefined,
+  );
 }
 
 /** The root of a new session: the given one if it is one, else the active file's, else the first. */

@@ -23,7 +23,11 @@ export function sessionItem(session: SessionInfo, shown: string | undefined, now
   return {
     label: `${icon}${title ?? "Untitled"}`,
     description: ago(now - Date.parse(updatedAt)),
-    detail: [`${turns} ${turns === 1 ? "turn" : "turns"}`, `${model.provider}/${model.model}`, folderName(workspace)].join(" · "),
+    detail: [
+      `${turns} ${turns === 1 ? "turn" : "turns"}`,
+      `${model.provider}/${model.model}`,
+      folderName(workspace),
+    ].join(" · "),
     session,
   };
 }

@@ -21,7 +21,10 @@ export function writtenCommand(name: string, content: string): SlashCommand | un
     return undefined;
   }
   const { fields, body } = frontMatter(content);
-  const first = body.split("\n").map((line) => line.replace(/^[# ]+|[# ]+$/g, "")).find((line) => line !== "");
+  const first = body
+    .split("\n")
+    .map((line) => line.replace(/^[# ]+|[# ]+$/g, ""))
+    .find((line) => line !== "");
   const hint = fields["argument-hint"];
   return {
     name,

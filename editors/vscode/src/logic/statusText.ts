@@ -46,10 +46,18 @@ export function statusText({ server, session, nextModel, state, waiting, running
   if (server.state !== "running") {
     return { ...SERVER[server.state], tooltip: server.hint ?? server.lastLogLine ?? "" };
   }
-  const { icon, word } = STATES[waiting > 0 ? "waiting_approval" : (state?.state ?? (running > 0 ? "running" : "idle"))];
-  const parts = [session?.model.model ?? nextModel ?? "Agent", word, session ? gauge(session) : ""].filter((part) => part !== "");
+  const { icon, word } =
+    STATES[waiting > 0 ? "waiting_approval" : (state?.state ?? (running > 0 ? "running" : "idle"))];
+  const parts = [session?.model.model ?? nextModel ?? "Agent", word, session ? gauge(session) : ""].filter(
+    (part) => part !== "",
+  );
   const needsPerson = waiting > 0 || state?.state === "auth_required";
-  return { icon, text: parts.join(" · "), tooltip: details({ session, state, waiting, running }), tone: needsPerson ? "warning" : "plain" };
+  return {
+    icon,
+    text: parts.join(" · "),
+    tooltip: details({ session, state, waiting, running }),
+    tone: needsPerson ? "warning" : "plain",
+  };
 }
 
 function gauge({ contextTokens, contextWindow }: SessionInfo): string {

@@ -49,7 +49,10 @@ export class Transcript {
         break;
       case "image_url":
       case "inline_data":
-        this.#by(payload.type === "image_url" || payload.role === "user" ? "You" : "Agent", "*(an image or other data)*");
+        this.#by(
+          payload.type === "image_url" || payload.role === "user" ? "You" : "Agent",
+          "*(an image or other data)*",
+        );
         break;
       default:
         this.#event(remark(payload as EventPayload));
@@ -149,7 +152,9 @@ function longestRun(text: string): number {
 }
 
 function escaped(line: string): string {
-  return visible(line).replaceAll("\n", " ").replace(/[\\`*_<>[\]#]/g, "\\$&");
+  return visible(line)
+    .replaceAll("\n", " ")
+    .replace(/[\\`*_<>[\]#]/g, "\\$&");
 }
 
 /** The text with control characters, and those that turn the direction of writing, spelled out. */

@@ -40,7 +40,11 @@ export class Undelivered {
   /** It waits no more: it was refused, taken back, or what it began has ended. Whether it was there. */
   settled(sessionId: string, id: string): boolean {
     const waiting = this.#waiting.get(sessionId) ?? [];
-    return this.#keep(sessionId, waiting, waiting.filter((one) => one.id !== id));
+    return this.#keep(
+      sessionId,
+      waiting,
+      waiting.filter((one) => one.id !== id),
+    );
   }
 
   /**
@@ -52,12 +56,18 @@ export class Undelivered {
     let left = waiting;
     if (runId !== undefined && this.#runs.get(sessionId) !== runId) {
       this.#runs.set(sessionId, runId);
-      left = without(left, left.find(({ id }) => !isSteering(id)));
+      left = without(
+        left,
+        left.find(({ id }) => !isSteering(id)),
+      );
     }
     for (const { payload, origin } of messages) {
       const words = payload.type === "text" && origin === undefined ? STEERING.exec(payload.text)?.[1] : undefined;
       if (words !== undefined) {
-        left = without(left, left.find(({ id, input }) => isSteering(id) && begins(words, firstText(input))));
+        left = without(
+          left,
+          left.find(({ id, input }) => isSteering(id) && begins(words, firstText(input))),
+        );
       }
     }
     return this.#keep(sessionId, waiting, left);
@@ -66,7 +76,11 @@ export class Undelivered {
   /** Takes out what waits in a session under such an id, oldest first. */
   take(sessionId: string, which: (id: string) => boolean): Input[] {
     const waiting = this.#waiting.get(sessionId) ?? [];
-    this.#keep(sessionId, waiting, waiting.filter(({ id }) => !which(id)));
+    this.#keep(
+      sessionId,
+      waiting,
+      waiting.filter(({ id }) => !which(id)),
+    );
     return waiting.filter(({ id }) => which(id)).map(({ input }) => input);
   }
 
@@ -120,7 +134,9 @@ function begins(said: string, words: string): boolean {
 }
 
 function allText(input: Input): string {
-  return typeof input === "string" ? input : input.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+  return typeof input === "string"
+    ? input
+    : input.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
 }
 
 function attachmentsOf(input: Input): Attachment[] {
@@ -141,7 +157,9 @@ function attachmentsOf(input: Input): Attachment[] {
 }
 
 function isWaiting(value: unknown): value is Waiting {
-  return isTable(value) && typeof value.id === "string" && (typeof value.input === "string" || Array.isArray(value.input));
+  return (
+    isTable(value) && typeof value.id === "string" && (typeof value.input === "string" || Array.isArray(value.input))
+  );
 }
 
 function isTable(value: unknown): value is Record<string, unknown> {

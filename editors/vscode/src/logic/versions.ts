@@ -26,7 +26,10 @@ export function judge(server: Introduction, wanted: string): Judgement {
   }
   const version = server.version ?? "of an unknown version";
   if (server.protocolVersion > PROTOCOL_VERSION) {
-    return { works: false, notice: `agent-lsp ${version} is newer than this extension (${wanted}): update the extension.` };
+    return {
+      works: false,
+      notice: `agent-lsp ${version} is newer than this extension (${wanted}): update the extension.`,
+    };
   }
   const missing = METHODS.filter((method) => !server.methods?.includes(method));
   if (server.protocolVersion < PROTOCOL_VERSION || missing.length > 0) {

@@ -10,11 +10,15 @@ import { eventually, test } from "./testing";
 const command = (cmd: string) => use("exec_command", { cmd, description: "a test" });
 
 /** Runs a prompt whose first answer is that call; returns when the person is asked. */
-async function asked(call: ReturnType<typeof use>): Promise<{ sessionId: string; run: Promise<RunResult>; key: string }> {
+async function asked(
+  call: ReturnType<typeof use>,
+): Promise<{ sessionId: string; run: Promise<RunResult>; key: string }> {
   model.script(turn(call), turn(say("Done.")));
   const { sessionId } = await inside.sessions.create({ approvalMode: "ask" });
   const run = inside.runs.run({ sessionId, input: "go" });
-  const pending = await eventually("somebody is asked", () => inside.decisions.book.pending.find(({ params }) => params.sessionId === sessionId));
+  const pending = await eventually("somebody is asked", () =>
+    inside.decisions.book.pending.find(({ params }) => params.sessionId === sessionId),
+  );
   return { sessionId, run, key: pending.key };
 }
 
@@ -42,7 +46,9 @@ test("an approval is taken back when its run is stopped", async () => {
 test("a proposed edit is shown whole in one tab; closing that decides nothing", async () => {
   const { run, key } = await asked(use("write_file", { file_path: "shown.txt", content: "first\nsecond\n" }));
   const diffs = () =>
-    vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter(({ input }) => input instanceof vscode.TabInputTextDiff);
+    vscode.window.tabGroups.all
+      .flatMap((group) => group.tabs)
+      .filter(({ input }) => input instanceof vscode.TabInputTextDiff);
 
   await vscode.commands.executeCommand("agentLsp.showProposedDiff");
   await vscode.commands.executeCommand("agentLsp.showProposedDiff");

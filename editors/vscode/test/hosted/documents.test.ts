@@ -17,7 +17,10 @@ test("a save that the server asks for saves that document and no other", async (
   const typing = new vscode.WorkspaceEdit();
   typing.insert(other.uri, new vscode.Position(0, 0), "unsaved ");
   await vscode.workspace.applyEdit(typing);
-  model.script(turn(use("edit_file", { file_path: "asked.txt", old_string: "old", new_string: "new" })), turn(say("Done.")));
+  model.script(
+    turn(use("edit_file", { file_path: "asked.txt", old_string: "old", new_string: "new" })),
+    turn(say("Done.")),
+  );
   const { sessionId } = await inside.sessions.create({ approvalMode: "auto-edit" });
 
   await inside.runs.run({ sessionId, input: "edit" });
@@ -34,7 +37,10 @@ test("what a checker finds after an edit is told to the model", async () => {
   const document = await vscode.workspace.openTextDocument(uriOf("checked.txt"));
   const look = () => {
     const range = new vscode.Range(0, 0, 0, 6);
-    found.set(document.uri, document.getText().includes("broken") ? [new vscode.Diagnostic(range, "this is broken")] : []);
+    found.set(
+      document.uri,
+      document.getText().includes("broken") ? [new vscode.Diagnostic(range, "this is broken")] : [],
+    );
   };
   const seen = new Promise<void>((resolve) => {
     const listening = vscode.languages.onDidChangeDiagnostics(() => {
@@ -46,7 +52,10 @@ test("what a checker finds after an edit is told to the model", async () => {
   await seen;
   const checking = vscode.workspace.onDidChangeTextDocument(() => setTimeout(look, 300));
   try {
-    model.script(turn(use("edit_file", { file_path: "checked.txt", old_string: "fine", new_string: "broken" })), turn(say("Done.")));
+    model.script(
+      turn(use("edit_file", { file_path: "checked.txt", old_string: "fine", new_string: "broken" })),
+      turn(say("Done.")),
+    );
     const { sessionId } = await inside.sessions.create({ approvalMode: "auto-edit" });
 
     await inside.runs.run({ sessionId, input: "edit" });

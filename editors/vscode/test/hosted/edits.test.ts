@@ -26,7 +26,10 @@ async function opened(name: string, text: string): Promise<vscode.TextEditor> {
 }
 
 async function standing(sessionId: string, count: number): Promise<void> {
-  await eventually(`${count} edits stand`, () => inside.edits.standing.filter((one) => one.sessionId === sessionId).length === count);
+  await eventually(
+    `${count} edits stand`,
+    () => inside.edits.standing.filter((one) => one.sessionId === sessionId).length === count,
+  );
 }
 
 test("an edit of an open file is made in the editor, saved, and one step to undo", async () => {
@@ -117,7 +120,13 @@ test("the keyboard goes from edit to edit, over files, and keeps the one it is o
   await vscode.commands.executeCommand("agentLsp.keepEdit");
 
   await standing(sessionId, 1);
-  assert.notEqual(inside.edits.standing.find((one) => one.sessionId === sessionId)?.uri.split("/").at(-1) ?? "", last?.split(":")[0]);
+  assert.notEqual(
+    inside.edits.standing
+      .find((one) => one.sessionId === sessionId)
+      ?.uri.split("/")
+      .at(-1) ?? "",
+    last?.split(":")[0],
+  );
 });
 
 test("what was typed over cannot be undone, and that is said", async () => {
@@ -143,5 +152,8 @@ test("an edit of a closed file that somebody has changed since is not undone, an
   assert.equal(onDisk("closed.txt"), "one\nsomething else\nnine\n");
   assert.match(edits[0]?.reason ?? "", /changed/);
   await standing(sessionId, 0);
-  assert.deepEqual(inside.edits.of(sessionId).map(({ state }) => state), ["changed"]);
+  assert.deepEqual(
+    inside.edits.of(sessionId).map(({ state }) => state),
+    ["changed"],
+  );
 });

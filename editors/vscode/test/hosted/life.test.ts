@@ -26,7 +26,9 @@ test("what was not delivered when the server crashed is in the draft of its sess
   inside.drafts.set(sessionId, { text: "being written", attachments: [] });
   const first = inside.runs.run({ sessionId, input: "first" }).catch((error: unknown) => error);
   await eventually("it runs", () => inside.sessions.state(sessionId)?.state === "running");
-  const queued = inside.runs.run({ sessionId, input: "queued words", queueIfBusy: true }).catch((error: unknown) => error);
+  const queued = inside.runs
+    .run({ sessionId, input: "queued words", queueIfBusy: true })
+    .catch((error: unknown) => error);
   await eventually("one waits", () => inside.sessions.state(sessionId)?.queued === 1);
   const { accepted } = await inside.runs.steer({ sessionId, input: "steering words" });
   assert.equal(accepted, true);
@@ -37,9 +39,15 @@ test("what was not delivered when the server crashed is in the draft of its sess
 
   assert.ok((await first) instanceof Error);
   assert.ok((await queued) instanceof Error);
-  await eventually("another one runs", () => inside.server.status.state === "running" && agents().length === 1 && agents()[0] !== pid);
+  await eventually(
+    "another one runs",
+    () => inside.server.status.state === "running" && agents().length === 1 && agents()[0] !== pid,
+  );
   await eventually("the session is open again", () => inside.sessions.shownId === sessionId);
-  await eventually("the draft has it", () => inside.drafts.get(sessionId).text === "queued words\n\nsteering words\n\nbeing written");
+  await eventually(
+    "the draft has it",
+    () => inside.drafts.get(sessionId).text === "queued words\n\nsteering words\n\nbeing written",
+  );
   gate.open();
 });
 
@@ -53,9 +61,15 @@ test("a restart ends one process and begins another", async () => {
 
 test("the third crash in three minutes is the last, and says so", async () => {
   for (let crash = 1; crash <= 3; crash += 1) {
-    const [pid] = await eventually("it runs", () => inside.server.status.state === "running" && agents().length === 1 && agents());
+    const [pid] = await eventually(
+      "it runs",
+      () => inside.server.status.state === "running" && agents().length === 1 && agents(),
+    );
     process.kill(pid ?? 0, "SIGKILL");
-    await eventually("its end was noticed", () => !agents().includes(pid ?? 0) && inside.server.status.state !== "running");
+    await eventually(
+      "its end was noticed",
+      () => !agents().includes(pid ?? 0) && inside.server.status.state !== "running",
+    );
     if (crash < 3) {
       await eventually("it is started again", () => inside.server.status.state === "running");
     }

@@ -53,7 +53,13 @@ const server = spawn(
   {
     detached: true,
     stdio: ["ignore", openSync(join(root, "server.log"), "a"), openSync(join(root, "server.log"), "a")],
-    env: { ...process.env, HOME: root, AGENT_LSP_HOSTED_ROOT: root, AGENT_LSP_HOSTED_ONLY: process.argv[2] ?? "", EXTENSIONS_GALLERY: '{"serviceUrl":"","itemUrl":"","resourceUrlTemplate":""}' },
+    env: {
+      ...process.env,
+      HOME: root,
+      AGENT_LSP_HOSTED_ROOT: root,
+      AGENT_LSP_HOSTED_ONLY: process.argv[2] ?? "",
+      EXTENSIONS_GALLERY: '{"serviceUrl":"","itemUrl":"","resourceUrlTemplate":""}',
+    },
   },
 );
 let status = 1;
@@ -74,21 +80,33 @@ process.exit(status);
 
 async function run() {
   const deadline = Date.now() + START_MS;
-  while (!(await globalThis.fetch(`http://127.0.0.1:${port}/version`).then((answer) => answer.ok, () => false))) {
+  while (
+    !(await globalThis.fetch(`http://127.0.0.1:${port}/version`).then(
+      (answer) => answer.ok,
+      () => false,
+    ))
+  ) {
     if (Date.now() > deadline) throw new Error("the VS Code server did not start");
     await delay(50);
   }
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  const browser = await chromium.launch({
+    executablePath: "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+  });
   try {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
     const ended = new Promise((done) => void page.exposeFunction("codeAutomationExit", done));
-    await page.exposeFunction("codeAutomationLog", (_type, args) => (process.env.LOUD ? console.log(...args) : undefined));
+    await page.exposeFunction("codeAutomationLog", (_type, args) =>
+      process.env.LOUD ? console.log(...args) : undefined,
+    );
     const remote = (path) => `vscode-remote://127.0.0.1:${port}${path}`;
     const payload = [
       ["extensionDevelopmentPath", remote(extension)],
       ["extensionTestsPath", remote(join(extension, "dist/hosted.js"))],
     ];
-    await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
+    await page.goto(
+      `http://127.0.0.1:${port}/?folder=${encodeURIComponent(workspace)}&payload=${encodeURIComponent(JSON.stringify(payload))}`,
+    );
     const code = await Promise.race([ended, delay(WHOLE_MS, "no end within the time")]);
     await page.screenshot({ path: join(tmpdir(), "agent-lsp-hosted.png") });
     const results = join(root, "results.txt");

@@ -15,8 +15,15 @@ test("a run goes through the server to the model and back", async () => {
 });
 
 test("every command that is contributed exists", async () => {
-  const contributed = (vscode.extensions.getExtension("agent-lsp.agent-lsp")?.packageJSON as { contributes: { commands: { command: string }[] } }).contributes.commands;
+  const contributed = (
+    vscode.extensions.getExtension("agent-lsp.agent-lsp")?.packageJSON as {
+      contributes: { commands: { command: string }[] };
+    }
+  ).contributes.commands;
   const known = await vscode.commands.getCommands(true);
 
-  assert.deepEqual(contributed.map(({ command }) => command).filter((command) => !known.includes(command)), []);
+  assert.deepEqual(
+    contributed.map(({ command }) => command).filter((command) => !known.includes(command)),
+    [],
+  );
 });

@@ -11,7 +11,10 @@ export function test(name: string, body: () => Promise<void>): void {
 const PATIENCE_MS = 15_000;
 
 /** Waits until it gives something that is there; fails with that name when it never does. */
-export async function eventually<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+): Promise<T> {
   const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
     const found = await look();

@@ -9,7 +9,8 @@ import { fileOf } from "../mentions";
 import { vscodeRange } from "../places";
 import { roots } from "../roots";
 import type { Texts } from "../transcripts";
-import type { ChatView, Parts } from "./view";
+import type { Parts } from "./parts";
+import type { ChatView } from "./view";
 
 type Doers = { [A in Act["act"]]: (act: Extract<Act, { act: A }>) => unknown };
 
@@ -24,14 +25,16 @@ export class Acts {
     this.#view = view;
     const { sessions, server, ctx } = parts;
     this.#doers = {
-      openDiff: ({ key, uri, diff, title }) => diffs.show({ ...this.#proposed(key, uri, diff), title, workspace: sessions.shown?.workspace }),
+      openDiff: ({ key, uri, diff, title }) =>
+        diffs.show({ ...this.#proposed(key, uri, diff), title, workspace: sessions.shown?.workspace }),
       openFile: ({ uri, range }) => openFile(vscode.Uri.parse(uri), range && vscodeRange(range)),
       openPath: ({ path, line }) => this.#openPath(path, line),
       openLink: ({ href }) => openLink(href),
       openText: ({ title, text, language }) => texts.show(title, text, language),
       openTranscript: () => texts.openTranscript(),
       openLog: () => ctx.log.show(),
-      openSettings: ({ query }) => vscode.commands.executeCommand("workbench.action.openSettings", query ?? "@ext:agent-lsp.agent-lsp"),
+      openSettings: ({ query }) =>
+        vscode.commands.executeCommand("workbench.action.openSettings", query ?? "@ext:agent-lsp.agent-lsp"),
       openWalkthrough: () => vscode.commands.executeCommand("agentLsp.openWalkthrough"),
       installServer: () => vscode.commands.executeCommand("agentLsp.installServer"),
       copy: ({ text }) => vscode.env.clipboard.writeText(text),
@@ -40,7 +43,8 @@ export class Acts {
       pickSession: () => vscode.commands.executeCommand("agentLsp.pickSession"),
       openSession: ({ sessionId }) => sessions.resume(sessionId),
       pickAttachment: () => this.#pickAttachment(),
-      draft: ({ session, draft }) => parts.drafts.set(session === NEW_SESSION_DRAFT ? this.#newDraftKey : session, draft),
+      draft: ({ session, draft }) =>
+        parts.drafts.set(session === NEW_SESSION_DRAFT ? this.#newDraftKey : session, draft),
       stepEdit: ({ direction }) => edits.step(direction),
     };
   }
@@ -65,7 +69,9 @@ export class Acts {
 
   async #openPath(text: string, line: number | undefined): Promise<void> {
     const { path, line: inText, column } = pathReference(text);
-    const bases = [this.#parts.sessions.shown?.workspace, ...roots().map(({ uri }) => uri)].filter((base) => base !== undefined);
+    const bases = [this.#parts.sessions.shown?.workspace, ...roots().map(({ uri }) => uri)].filter(
+      (base) => base !== undefined,
+    );
     const candidates = path.startsWith("/")
       ? [vscode.Uri.file(path)]
       : bases.map((base) => vscode.Uri.joinPath(vscode.Uri.parse(base), path));

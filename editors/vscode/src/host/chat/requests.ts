@@ -6,7 +6,8 @@ import type { Edits } from "../edits";
 import type { Mentions } from "../mentions";
 import { slashCommands } from "../slashCommands";
 import type { Runs } from "./runs";
-import type { ChatView, Parts } from "./view";
+import type { Parts } from "./parts";
+import type { ChatView } from "./view";
 
 type Relayed = { [M in keyof AgentMethods]?: (params: never) => Promise<unknown> };
 type Own = { [M in keyof HostMethods]: (params: HostMethods[M]["params"]) => Promise<HostMethods[M]["result"]> };

@@ -4,7 +4,8 @@ import { endNotice } from "../../logic/attention";
 import { Undelivered, isSteering, withReturned } from "../../logic/undelivered";
 import type { Input, MessageParams, Params, Result, RunResult } from "../../shared/protocol";
 import { told } from "../connection";
-import type { ChatView, Parts } from "./view";
+import type { Parts } from "./parts";
+import type { ChatView } from "./view";
 
 const STORED = "undelivered";
 

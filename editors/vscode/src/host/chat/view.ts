@@ -3,30 +3,28 @@ import * as vscode from "vscode";
 import { Batches } from "../../logic/batches";
 import type { Pending } from "../../logic/approvals";
 import type { Sight } from "../../logic/attention";
-import type { Choices, HostToView, OpenApproval, OpenQuestion, Root, SessionShown, ViewCommand, ViewToHost } from "../../shared/bridge";
+import type {
+  Choices,
+  HostToView,
+  OpenApproval,
+  OpenQuestion,
+  Root,
+  SessionShown,
+  ViewCommand,
+  ViewToHost,
+} from "../../shared/bridge";
 import { chatPage } from "../../shared/page";
-import type { Ctx } from "../ctx";
-import type { Decisions, Stage } from "../decisions";
-import { rootsInOrder } from "../roots";
+import type { Stage } from "../decisions";
 import type { Server } from "../server";
 import type { Sessions } from "../sessions";
-import type { Settings } from "../settings";
-import type { Drafts } from "./drafts";
+import { rootsInOrder } from "../roots";
+import type { Parts } from "./parts";
 
 export const CHAT_VIEW = "agentLsp.chat";
 
 /** Who deals with what the view says, beside what is only between the two. */
 export interface Listener {
   heard(message: ViewToHost): void;
-}
-
-export interface Parts {
-  readonly ctx: Ctx;
-  readonly server: Server;
-  readonly sessions: Sessions;
-  readonly settings: Settings;
-  readonly decisions: Decisions;
-  readonly drafts: Drafts;
 }
 
 /** The host's end of the chat view: its page, and what is posted to it. While nobody can see it, it is told nothing. */
@@ -62,7 +60,9 @@ export class ChatView implements vscode.WebviewViewProvider, Stage {
     ctx.own(vscode.window.registerWebviewViewProvider(CHAT_VIEW, this));
     ctx.own(vscode.window.onDidChangeWindowState(() => this.#sightChanged.fire()));
     ctx.own(settings.onDidChange(() => this.post({ kind: "settings", settings: settings.forView })));
-    ctx.own(vscode.workspace.onDidGrantWorkspaceTrust(() => this.post({ kind: "settings", settings: settings.forView })));
+    ctx.own(
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.post({ kind: "settings", settings: settings.forView })),
+    );
     ctx.own(vscode.workspace.onDidChangeWorkspaceFolders(() => this.#tellRoots()));
     ctx.own(vscode.window.onDidChangeActiveTextEditor(() => this.#tellRoots()));
     ctx.own(server.onDidChangeStatus((status) => this.#serverIs(status.state)));

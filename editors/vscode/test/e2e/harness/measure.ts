@@ -95,20 +95,21 @@ export async function largestMoveWhile(list: Locator, act: () => Promise<void>):
   });
 }
 
-/** How far the row near the top of the list went down on screen because of `act`, in CSS pixels. */
+/** How far the first prompt in sight went down on screen because of `act`, in CSS pixels. Prompts are told apart by their text. */
 export async function displacementBy(list: Locator, act: () => Promise<void>): Promise<number> {
   await scrollRests(list);
-  const [key, before] = await list.evaluate((box) => {
+  const [words, before] = await list.evaluate((box) => {
     const { top } = box.getBoundingClientRect();
-    const row = [...box.querySelectorAll("article")].find((one) => one.getBoundingClientRect().top >= top);
-    return [row?.dataset.row ?? "", row?.getBoundingClientRect().top ?? NaN] as const;
+    const prompts = [...box.querySelectorAll("article[data-kind=user]")];
+    const first = prompts.find((one) => one.getBoundingClientRect().top >= top);
+    return [first?.textContent ?? "", first?.getBoundingClientRect().top ?? NaN] as const;
   });
   await act();
   await scrollRests(list);
   const after = await list.evaluate((box, wanted) => {
-    const row = [...box.querySelectorAll("article")].find((one) => one.dataset.row === wanted);
-    return row?.getBoundingClientRect().top ?? NaN;
-  }, key);
+    const prompt = [...box.querySelectorAll("article[data-kind=user]")].find((one) => one.textContent === wanted);
+    return prompt?.getBoundingClientRect().top ?? NaN;
+  }, words);
   return after - before;
 }
 

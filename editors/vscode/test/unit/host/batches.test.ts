@@ -12,7 +12,10 @@ let timers: Timer[];
 let posted: { batch: number; seqs: number[] }[];
 let batches: Batches;
 
-const event = (seq: number): ServerEvent => ({ method: "agent/message", params: { sessionId: "s", seq, messages: [] } });
+const event = (seq: number): ServerEvent => ({
+  method: "agent/message",
+  params: { sessionId: "s", seq, messages: [] },
+});
 
 /** Lets the time pass, with what becomes due in it. */
 function pass(ms: number): void {

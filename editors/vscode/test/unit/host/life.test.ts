@@ -47,7 +47,11 @@ describe("a server", () => {
 
   it.each([
     ["is no agent-lsp", { name: "pylsp", version: "1.0", protocolVersion: undefined, methods: undefined }, /pylsp/],
-    ["says nothing", { name: undefined, version: undefined, protocolVersion: undefined, methods: undefined }, /server\.path/],
+    [
+      "says nothing",
+      { name: undefined, version: undefined, protocolVersion: undefined, methods: undefined },
+      /server\.path/,
+    ],
     ["is too old", { ...good, protocolVersion: 0 }, /too old.*Install Server/],
     ["is newer", { ...good, protocolVersion: 2, version: "2.0.0" }, /update the extension/],
     ["lacks a method", { ...good, methods: METHODS.slice(1) }, /too old/],
@@ -62,10 +66,16 @@ describe("a server", () => {
 
 describe("the server's program", () => {
   const places: Places = { configured: "", managedPython: undefined, path: ["/a", "/b"], home: "/home/ada" };
-  const only = (...programs: string[]) => (path: string) => programs.includes(path);
+  const only =
+    (...programs: string[]) =>
+    (path: string) =>
+      programs.includes(path);
 
   it("is that of the setting, before all others", () => {
-    const found = locate({ ...places, configured: "~/bin/agent-lsp", managedPython: "/env/python" }, only("/home/ada/bin/agent-lsp"));
+    const found = locate(
+      { ...places, configured: "~/bin/agent-lsp", managedPython: "/env/python" },
+      only("/home/ada/bin/agent-lsp"),
+    );
 
     expect(found).toEqual({ found: { command: "/home/ada/bin/agent-lsp", args: [], origin: "setting" } });
   });
@@ -134,11 +144,24 @@ describe("keys", () => {
   it("reach the server in the variable of their provider, and nothing else does", () => {
     const providers = keyedProviders({});
 
-    expect(keyEnvironment(providers, new Map([["openai", "sk-1"], ["nobody", "x"]]))).toEqual({ OPENAI_API_KEY: "sk-1" });
+    expect(
+      keyEnvironment(
+        providers,
+        new Map([
+          ["openai", "sk-1"],
+          ["nobody", "x"],
+        ]),
+      ),
+    ).toEqual({ OPENAI_API_KEY: "sk-1" });
   });
 
   it("of the person's own providers are those that name a variable", () => {
-    const providers = keyedProviders({ mine: { apiKeyEnv: "MY_KEY" }, odd: { apiKeyEnv: "NOT A NAME" }, none: {}, broken: 7 });
+    const providers = keyedProviders({
+      mine: { apiKeyEnv: "MY_KEY" },
+      odd: { apiKeyEnv: "NOT A NAME" },
+      none: {},
+      broken: 7,
+    });
 
     expect(providers[0]).toEqual({ name: "mine", label: "mine", variable: "MY_KEY" });
     expect(providers.map(({ name }) => name)).not.toContain("odd");
@@ -150,7 +173,13 @@ describe("keys", () => {
     expect(providers.filter(({ name }) => name === "openai").map(({ variable }) => variable)).toEqual(["WORK_KEY"]);
   });
 
-  it.each([["", false], ["  ", false], ["sk 1", false], ["sk\n1", false], [" sk-1 ", true]])("%j can be one: %s", (typed, can) => {
+  it.each([
+    ["", false],
+    ["  ", false],
+    ["sk 1", false],
+    ["sk\n1", false],
+    [" sk-1 ", true],
+  ])("%j can be one: %s", (typed, can) => {
     expect(keyProblem(typed) === undefined).toBe(can);
   });
 });

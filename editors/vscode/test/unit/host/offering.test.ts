@@ -16,11 +16,16 @@ interface Contributed {
   readonly contributes: {
     readonly commands: readonly { readonly command: string }[];
     readonly keybindings: readonly { readonly command: string; readonly when?: string }[];
-    readonly configuration: readonly { readonly properties: Readonly<Record<string, { scope?: string; markdownDescription?: string; enum?: string[] }>> }[];
+    readonly configuration: readonly {
+      readonly properties: Readonly<Record<string, { scope?: string; markdownDescription?: string; enum?: string[] }>>;
+    }[];
   };
 }
 const { contributes } = JSON.parse(readFileSync(join(EXTENSION, "package.json"), "utf8")) as Contributed;
-const settings = Object.assign({}, ...contributes.configuration.map(({ properties }) => properties)) as Contributed["contributes"]["configuration"][number]["properties"];
+const settings = Object.assign(
+  {},
+  ...contributes.configuration.map(({ properties }) => properties),
+) as Contributed["contributes"]["configuration"][number]["properties"];
 
 describe("settings", () => {
   it.each(SERVER_SETTINGS)("%s is described in the editor, and known to the server's configuration page", (name) => {
@@ -33,12 +38,22 @@ describe("settings", () => {
   });
 
   it("all say what they are for and how far they reach", () => {
-    const silent = Object.entries(settings).filter(([, { scope, markdownDescription }]) => !scope || !markdownDescription);
+    const silent = Object.entries(settings).filter(
+      ([, { scope, markdownDescription }]) => !scope || !markdownDescription,
+    );
     expect(silent.map(([name]) => name)).toEqual([]);
   });
 
   it("that would let a repository widen what is allowed cannot be set by a workspace", () => {
-    for (const name of ["approvalMode", "providers", "mcpServers", "tools.sandbox", "tools.webFetch", "offline", "server.path"]) {
+    for (const name of [
+      "approvalMode",
+      "providers",
+      "mcpServers",
+      "tools.sandbox",
+      "tools.webFetch",
+      "offline",
+      "server.path",
+    ]) {
       expect(["application", "machine"]).toContain(settings[`agentLsp.${name}`]?.scope);
     }
   });
@@ -72,7 +87,11 @@ describe("what mirrors the server", () => {
 
   it("has its built-in commands, in its words", () => {
     const table = /BUILT_IN[^{]*\{([\s\S]*?)\n\}/.exec(python("sessions/slash.py"))?.[1] ?? "";
-    const theirs = [...table.matchAll(/"(\w+)": \("([\w/]+)", "([^"]+)"\)/g)].map(([, name, method, description]) => ({ name, method, description }));
+    const theirs = [...table.matchAll(/"(\w+)": \("([\w/]+)", "([^"]+)"\)/g)].map(([, name, method, description]) => ({
+      name,
+      method,
+      description,
+    }));
 
     expect(BUILT_IN.map(({ name, method, description }) => ({ name, method, description }))).toEqual(theirs);
   });
@@ -175,7 +194,11 @@ describe("code actions", () => {
   });
 
   it("name at most twenty problems", () => {
-    const [fix] = offers(empty, Array.from({ length: 25 }, (_, line) => problem(line)), {});
+    const [fix] = offers(
+      empty,
+      Array.from({ length: 25 }, (_, line) => problem(line)),
+      {},
+    );
 
     expect(fix?.prompt.split("\n")).toHaveLength(22);
     expect(fix?.prompt).toContain("and 5 more");
@@ -183,12 +206,21 @@ describe("code actions", () => {
 });
 
 describe("pickers", () => {
-  const model = (provider: string, hasCredential: boolean) => ({ provider, model: "m", vision: false, toolCalling: true, hasCredential });
+  const model = (provider: string, hasCredential: boolean) => ({
+    provider,
+    model: "m",
+    vision: false,
+    toolCalling: true,
+    hasCredential,
+  });
 
   it("offer models that can be used first, and mark the present one", () => {
     const list = { models: [model("a", false), model("b", true)], defaultModel: { provider: "b", model: "m" } };
 
-    expect(modelItems(list, undefined).map(({ value, label }) => [value, label])).toEqual([["b/m", "$(check) m"], ["a/m", "m"]]);
+    expect(modelItems(list, undefined).map(({ value, label }) => [value, label])).toEqual([
+      ["b/m", "$(check) m"],
+      ["a/m", "m"],
+    ]);
     expect(modelItems(list, { provider: "a", model: "m" })[1]?.label).toBe("$(check) m");
   });
 
@@ -200,7 +232,11 @@ describe("pickers", () => {
 
 describe("a written command", () => {
   it("is told by its front matter, else by its first line", () => {
-    expect(writtenCommand("fix", '---\ndescription: "Fix it"\nargument-hint: FILE\n---\nBody')).toEqual({ name: "fix", description: "Fix it", hint: "FILE" });
+    expect(writtenCommand("fix", '---\ndescription: "Fix it"\nargument-hint: FILE\n---\nBody')).toEqual({
+      name: "fix",
+      description: "Fix it",
+      hint: "FILE",
+    });
     expect(writtenCommand("tidy", "\n# Tidy up #\nmore")).toEqual({ name: "tidy", description: "Tidy up" });
   });
 

@@ -44,7 +44,9 @@ describe("a path in a text", () => {
 });
 
 describe("files for a mention", () => {
-  const files = ["README.md", "src/reader.ts", "src/view/header.ts", "docs/read.md", "src/thread_pool.ts"].map((path) => ({ path }));
+  const files = ["README.md", "src/reader.ts", "src/view/header.ts", "docs/read.md", "src/thread_pool.ts"].map(
+    (path) => ({ path }),
+  );
   const found = (query: string, limit = 9): string[] => matching(files, query, limit).map(({ path }) => path);
 
   it("have its characters in their order, the name before the folders", () => {
@@ -65,15 +67,23 @@ describe("files for a mention", () => {
 
   it("contain every character of any query", () => {
     fc.assert(
-      fc.property(fc.array(fc.stringMatching(/^[a-z/]{1,12}$/), { maxLength: 20 }), fc.stringMatching(/^[a-z]{1,4}$/), (paths, query) => {
-        for (const { path } of matching(paths.map((one) => ({ path: one })), query, 20)) {
-          let at = -1;
-          for (const character of query) {
-            at = path.indexOf(character, at + 1);
-            expect(at).toBeGreaterThanOrEqual(0);
+      fc.property(
+        fc.array(fc.stringMatching(/^[a-z/]{1,12}$/), { maxLength: 20 }),
+        fc.stringMatching(/^[a-z]{1,4}$/),
+        (paths, query) => {
+          for (const { path } of matching(
+            paths.map((one) => ({ path: one })),
+            query,
+            20,
+          )) {
+            let at = -1;
+            for (const character of query) {
+              at = path.indexOf(character, at + 1);
+              expect(at).toBeGreaterThanOrEqual(0);
+            }
           }
-        }
-      }),
+        },
+      ),
     );
   });
 });
@@ -113,11 +123,27 @@ function diffOf(before: string[], after: string[], open: { before?: boolean; aft
   const tail = before.slice(before.length - end, before.length - end + 3).map((line) => ` ${line}`);
   const old = before.slice(start, before.length - end).map((line) => `-${line}`);
   const made = after.slice(start, after.length - end).map((line) => `+${line}`);
-  const [oldLength, newLength] = [context.length + old.length + tail.length, context.length + made.length + tail.length];
+  const [oldLength, newLength] = [
+    context.length + old.length + tail.length,
+    context.length + made.length + tail.length,
+  ];
   const mark = "\\ No newline at end of file";
-  const lines = [...context, ...old, ...(open.before && end === 0 ? [mark] : []), ...made, ...(open.after && end === 0 ? [mark] : []), ...tail];
+  const lines = [
+    ...context,
+    ...old,
+    ...(open.before && end === 0 ? [mark] : []),
+    ...made,
+    ...(open.after && end === 0 ? [mark] : []),
+    ...tail,
+  ];
   const at = (length: number) => (length === 0 ? from : from + 1);
-  return ["--- a/x", "+++ b/x", `@@ -${at(oldLength)},${oldLength} +${at(newLength)},${newLength} @@`, ...lines, ""].join("\n");
+  return [
+    "--- a/x",
+    "+++ b/x",
+    `@@ -${at(oldLength)},${oldLength} +${at(newLength)},${newLength} @@`,
+    ...lines,
+    "",
+  ].join("\n");
 }
 
 describe("the sides of a diff", () => {
@@ -140,7 +166,9 @@ describe("the sides of a diff", () => {
   });
 
   it("keep a last line that has no end, unless the diff gives it one", () => {
-    expect(sides(only(diffOf(["a", "b", "c", "d", "e", "f"], ["A", "b", "c", "d", "e", "f"])), "a\nb\nc\nd\ne\nf").right).toBe("A\nb\nc\nd\ne\nf");
+    expect(
+      sides(only(diffOf(["a", "b", "c", "d", "e", "f"], ["A", "b", "c", "d", "e", "f"])), "a\nb\nc\nd\ne\nf").right,
+    ).toBe("A\nb\nc\nd\ne\nf");
     const context = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n\\ No newline at end of file\n";
     expect(sides(only(context), "a\nb").right).toBe("A\nb");
     expect(sides(only(diffOf(["a"], ["b"], { before: true, after: true })), "a").right).toBe("b");
@@ -149,7 +177,11 @@ describe("the sides of a diff", () => {
   });
 
   it("of a new file begin with nothing, those of a removed one end with it", () => {
-    expect(sides(only("--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n"), undefined)).toEqual({ left: "", right: "a\nb\n", whole: true });
+    expect(sides(only("--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n+b\n"), undefined)).toEqual({
+      left: "",
+      right: "a\nb\n",
+      whole: true,
+    });
     expect(sides(only("--- a/x\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n"), "a\n").right).toBe("");
   });
 

@@ -51,7 +51,10 @@ describe("the end of a run", () => {
   });
 
   it.each(outOfSight)("is told when %s", (_, sight) => {
-    expect(endNotice(sight, ended("completed"), "all", "Tidy up")).toEqual({ text: "Agent has finished: Tidy up", failed: false });
+    expect(endNotice(sight, ended("completed"), "all", "Tidy up")).toEqual({
+      text: "Agent has finished: Tidy up",
+      failed: false,
+    });
     expect(endNotice(sight, ended("failed", "HTTP 500"), "all", "Tidy up")?.text).toContain("HTTP 500");
   });
 
@@ -84,7 +87,9 @@ describe("the notification of an approval", () => {
   it("says of an edit how much it changes", () => {
     const diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n a\n-b\n+B\n+c\n";
 
-    expect(approvalNotice(asked("Edit x", { kind: "edit", uri: "file:///x", diff, created: false })).text).toContain("+2 −1");
+    expect(approvalNotice(asked("Edit x", { kind: "edit", uri: "file:///x", diff, created: false })).text).toContain(
+      "+2 −1",
+    );
   });
 
   it("has no link and no second line, whoever has written it", () => {
@@ -120,22 +125,32 @@ describe("the status bar", () => {
   });
 
   it("shows tokens, and no window that nobody knows", () => {
-    expect(at({ session: session({ contextTokens: 12_345, contextWindow: 200_000 }) })).toBe("claude-x · 12.3k of 200k");
+    expect(at({ session: session({ contextTokens: 12_345, contextWindow: 200_000 }) })).toBe(
+      "claude-x · 12.3k of 200k",
+    );
     expect(at({ session: session({ contextTokens: 950 }) })).toBe("claude-x · 950 tokens");
   });
 
-  it.each(["starting", "stopped", "crashed", "missing", "incompatible"] as const)("says that the server is %s", (name) => {
-    const told = statusText(standing({ server: { state: name, hint: "do this" } }));
-    expect(told.text).toMatch(/^Agent: /);
-    expect(told.tooltip).toBe("do this");
-  });
-
-  it.each([[0, "0"], [999, "999"], [1000, "1k"], [12_345, "12.3k"], [199_999, "200k"], [999_999, "1M"], [1_234_567, "1.2M"]])(
-    "writes %i tokens as %s",
-    (count, expected) => {
-      expect(tokens(count)).toBe(expected);
+  it.each(["starting", "stopped", "crashed", "missing", "incompatible"] as const)(
+    "says that the server is %s",
+    (name) => {
+      const told = statusText(standing({ server: { state: name, hint: "do this" } }));
+      expect(told.text).toMatch(/^Agent: /);
+      expect(told.tooltip).toBe("do this");
     },
   );
+
+  it.each([
+    [0, "0"],
+    [999, "999"],
+    [1000, "1k"],
+    [12_345, "12.3k"],
+    [199_999, "200k"],
+    [999_999, "1M"],
+    [1_234_567, "1.2M"],
+  ])("writes %i tokens as %s", (count, expected) => {
+    expect(tokens(count)).toBe(expected);
+  });
 });
 
 describe("sessions", () => {
@@ -158,17 +173,25 @@ describe("sessions", () => {
     expect(isOf(session(), [{ uri: "file:///home/ada" }])).toBe(false);
   });
 
-  it.each([[-5, "just now"], [59_999, "just now"], [60_000, "1 minute ago"], [3_600_000 * 47, "1 day ago"], [86_400_000 * 2, "2 days ago"]])(
-    "%i ms ago are %s",
-    (ms, expected) => {
-      expect(ago(ms)).toBe(expected);
-    },
-  );
+  it.each([
+    [-5, "just now"],
+    [59_999, "just now"],
+    [60_000, "1 minute ago"],
+    [3_600_000 * 47, "1 day ago"],
+    [86_400_000 * 2, "2 days ago"],
+  ])("%i ms ago are %s", (ms, expected) => {
+    expect(ago(ms)).toBe(expected);
+  });
 });
 
 describe("a transcript", () => {
   const message = (payload: object, origin?: string[]): OmniMessage =>
-    ({ timestamp: "2026-11-29T21:20:41.123Z", type: "model_msg", payload, ...(origin ? { origin } : {}) }) as OmniMessage;
+    ({
+      timestamp: "2026-11-29T21:20:41.123Z",
+      type: "model_msg",
+      payload,
+      ...(origin ? { origin } : {}),
+    }) as OmniMessage;
   const written = (...messages: OmniMessage[]): string => {
     const transcript = new Transcript(session({ title: "A *title*" }));
     transcript.add(messages);
@@ -192,7 +215,9 @@ describe("a transcript", () => {
   });
 
   it("lets no output end its block, and shows what the eye would not see", () => {
-    const text = written(message({ type: "tool_call_output", role: "user", tool_call_id: "c", output: "```\n\u001b[31m\u202Ex" }));
+    const text = written(
+      message({ type: "tool_call_output", role: "user", tool_call_id: "c", output: "```\n\u001b[31m\u202Ex" }),
+    );
 
     expect(text).toContain("````\n```\n\\u{001b}[31m\\u{202e}x\n````");
   });
@@ -200,7 +225,12 @@ describe("a transcript", () => {
   it("leaves out fragments and what child sessions say", () => {
     const head = written();
 
-    expect(written(message({ type: "text", role: "assistant", text: "x" }, ["child"]), message({ type: "partial_text", role: "assistant", event_type: "delta", text: "x" }))).toBe(head);
+    expect(
+      written(
+        message({ type: "text", role: "assistant", text: "x" }, ["child"]),
+        message({ type: "partial_text", role: "assistant", event_type: "delta", text: "x" }),
+      ),
+    ).toBe(head);
   });
 
   it("gives steering to the person and what was attached as code", () => {

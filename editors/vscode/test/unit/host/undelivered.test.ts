@@ -66,7 +66,10 @@ describe("steering", () => {
   });
 
   it("with a file attached comes back with it", () => {
-    waiting.sent("s", "steer-1", [{ type: "text", text: "look" }, { type: "resource", uri: "file:///a.py" }]);
+    waiting.sent("s", "steer-1", [
+      { type: "text", text: "look" },
+      { type: "resource", uri: "file:///a.py" },
+    ]);
     waiting.saw(stream("r1", steering("look\n\n[attached file: a.py]\nx = 1")));
 
     expect(waiting.sessions).toEqual([]);
@@ -92,7 +95,9 @@ describe("what was written down", () => {
   it("is read again", () => {
     waiting.sent("s", "run-a", [{ type: "text", text: "x" }]);
 
-    expect(new Undelivered(JSON.parse(JSON.stringify(waiting))).take("s", all)).toEqual([[{ type: "text", text: "x" }]]);
+    expect(new Undelivered(JSON.parse(JSON.stringify(waiting))).take("s", all)).toEqual([
+      [{ type: "text", text: "x" }],
+    ]);
   });
 
   it.each([[null], [1], ["x"], [[]], [{ s: 1 }], [{ s: [1, null, { id: 1 }] }]])("as %j is nothing", (saved) => {
