@@ -47,6 +47,7 @@ test("a rule is chosen by its label, says what ran by it, and asks no second tim
   await chat.send("go");
   await expect(chat.approval).toBeVisible();
 
+  await chat.gracePassed();
   await chat.approval.getByRole("button", { name: /^Allow for/ }).click();
   const rules = chat.frame.getByRole("menuitem");
   await expect(rules.first()).toBeVisible();
@@ -188,6 +189,7 @@ test("a text sent while an approval waits says so, and can deny and go along", a
   await expect(chat.queued).toContainText("use pnpm instead");
   await expect(chat.queued).toContainText("waits for your decision");
   await picture("typing-while-it-waits");
+  await chat.gracePassed();
   await chat.queued.getByRole("button", { name: "Deny and send this" }).click();
 
   await chat.reaches("idle");

@@ -24,7 +24,7 @@ test("a session is renamed, resumed, forked and deleted by the keyboard", async 
 
   await bench.command("Agent: Resume Session…");
   await picture("sessions");
-  await bench.choice("Renamed by hand").first().click();
+  await bench.choose("Renamed by hand");
   await expect(chat.rows("text").last()).toContainText("The first answer.");
 
   await bench.command("Agent: Fork Session");
@@ -66,7 +66,7 @@ test("a file is mentioned by its name, and the model gets it as it stands in the
   model.script(turn(say("Looked.")));
   await page.keyboard.type("please");
   await page.keyboard.press("Enter");
-  await chat.reaches("idle");
+  await expect(chat.rows("text").last()).toContainText("Looked.");
 
   expect(model.asked[0]?.text).toContain("# not saved yet");
   await bench.closeEditors();
@@ -90,11 +90,14 @@ test("the selection is added to the chat by a command", async ({ chat, model, be
 });
 
 test("a setting takes effect without a reload", async ({ chat, model, server }) => {
-  model.script(turn(think("A thought in the open."), say("Said.")));
   server.configure({ "agentLsp.chat.showThinking": true });
-  await chat.run("go");
 
-  await expect(chat.rows("thinking").last()).toContainText("A thought in the open.");
+  await expect(async () => {
+    model.script(turn(think("A thought in the open."), say("Said.")));
+    await chat.send("go");
+    await chat.reaches("idle");
+    await expect(chat.rows("thinking").last()).toContainText("A thought in the open.", { timeout: 500 });
+  }).toPass({ timeout: 20_000 });
   server.configure({ "agentLsp.chat.showThinking": false });
 });
 

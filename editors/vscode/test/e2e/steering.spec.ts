@@ -171,13 +171,17 @@ test("a server that does not answer a stop can be restarted", async ({ chat, mod
 test("a draft stays with its session, whatever else is looked at", async ({ chat, model, bench }) => {
   model.script(turn(say("One.")), turn(say("Two.")));
   await chat.run("first session");
+  await bench.command("Agent: Rename Session…");
+  await bench.quickInput.locator("input.input").fill("The first one");
+  await bench.page.keyboard.press("Enter");
+  await expect(chat.app).toContainText("The first one");
   await chat.composer.fill("a draft of the first");
   await bench.command("Agent: New Session");
   await expect(chat.composer).toHaveValue("");
   await chat.run("second session");
 
   await bench.command("Agent: Resume Session…");
-  await bench.choice("first session").first().click();
+  await bench.choose("The first one");
 
   await expect(chat.rows("text").last()).toContainText("One.");
   await expect(chat.composer).toHaveValue("a draft of the first");

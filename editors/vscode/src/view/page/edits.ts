@@ -49,7 +49,8 @@ export class Edits {
 
   refresh(): void {
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => void this.fetch(), PAUSE_MS);
+    // A server that is gone is told of elsewhere; with the next one the edits are asked for again.
+    this.timer = window.setTimeout(() => void this.fetch().catch(() => undefined), PAUSE_MS);
   }
 
   decide(edits: readonly EditInfo[], verdict: "keep" | "undo"): void {

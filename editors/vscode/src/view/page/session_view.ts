@@ -111,11 +111,11 @@ export class SessionView {
       this.conversation?.story.touch(row);
     }
     if (result.status === "completed") this.status.answerComplete();
-    void this.costs(row);
+    void this.costs(row).catch(() => undefined);
     this.edits.refresh();
   }
 
-  /** Asks what the session has cost; `row`: the run that has just ended. */
+  /** Asks what the session has cost; `row`: the run that has just ended. Without an answer no figure is shown. */
   async costs(row?: EndRow): Promise<void> {
     const { conversation } = this;
     if (!conversation || !this.host.settings().showCost) return;
@@ -150,7 +150,7 @@ export class SessionView {
     if (this.conversation !== conversation) return;
     this.list.setRows(conversation.rows);
     void this.goBack(conversation);
-    void this.costs();
+    void this.costs().catch(() => undefined);
     conversation.waiting.restore(page.pending, Date.now());
     this.host.waiting();
   }

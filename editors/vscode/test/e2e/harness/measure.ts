@@ -106,9 +106,13 @@ export async function displacementBy(list: Locator, act: () => Promise<void>): P
   });
   await act();
   await scrollRests(list);
-  const after = await list.evaluate((box, wanted) => {
-    const prompt = [...box.querySelectorAll("article[data-kind=user]")].find((one) => one.textContent === wanted);
-    return prompt?.getBoundingClientRect().top ?? NaN;
+  const after = await list.evaluate(async (box, wanted) => {
+    for (let frames = 0; frames < 120; frames++) {
+      const prompt = [...box.querySelectorAll("article[data-kind=user]")].find((one) => one.textContent === wanted);
+      if (prompt) return prompt.getBoundingClientRect().top;
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    }
+    return NaN;
   }, words);
   return after - before;
 }

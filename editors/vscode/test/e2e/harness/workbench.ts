@@ -34,6 +34,12 @@ export class Workbench {
     return this.quickInput.locator(".monaco-list-row").filter({ hasText: text });
   }
 
+  /** Chooses an entry of a list that may be longer than what is drawn of it. */
+  async choose(text: string): Promise<void> {
+    await this.quickInput.locator("input.input").fill(text);
+    await this.choice(text).first().click();
+  }
+
   get toasts(): Locator {
     return this.page.locator(".notification-toast");
   }
