@@ -143,6 +143,8 @@ test.describe("a session of 10,000 messages", () => {
     await chat.open();
     await bench.command("Agent: Resume Session…");
     await bench.choose("A long story");
+    await expect(chat.rows("text").first()).toBeVisible();
+    await bench.command("Agent: Go to Latest Message");
     await expect(chat.rows("text").last()).toContainText("Part 9996");
   });
 

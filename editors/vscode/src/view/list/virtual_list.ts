@@ -151,6 +151,8 @@ export class VirtualList {
   /** Mounts what is to be seen now, and puts it where it belongs. */
   readonly render = (): void => {
     this.frames.forget(this);
+    // As long as the rows above are not there yet, the place to hold may be beyond the end: the browser would cut it off.
+    if (this.place) this.below.style.height = `${this.heights.total}px`;
     this.hold();
     const [first, last] = ([this.first, this.last] = this.range());
     const wanted = new Set(this.rows.slice(first, last + 1));
