@@ -151,8 +151,7 @@ export class VirtualList {
   /** Mounts what is to be seen now, and puts it where it belongs. */
   readonly render = (): void => {
     this.frames.forget(this);
-    // As long as the rows above are not there yet, the place to hold may be beyond the end: the browser would cut it off.
-    if (this.place) this.below.style.height = `${this.heights.total}px`;
+    this.lengthen();
     this.hold();
     const [first, last] = ([this.first, this.last] = this.range());
     const wanted = new Set(this.rows.slice(first, last + 1));
@@ -212,6 +211,16 @@ export class VirtualList {
     const { heights } = this;
     this.above.style.height = `${heights.top(this.first)}px`;
     this.below.style.height = `${heights.total - heights.top(this.last + 1)}px`;
+  }
+
+  /** As long as rows above are not there yet, the place to hold may be beyond the end: the browser would cut it off. */
+  private lengthen(): void {
+    const { place, heights, scroller } = this;
+    if (!place) return;
+    const wanted = heights.top(this.indexOf(place.row)) - place.offset;
+    if (wanted > this.scrollTop + 1 && wanted > scroller.scrollHeight - this.viewHeight) {
+      this.below.style.height = `${heights.total}px`;
+    }
   }
 
   /** Puts the scroll position where following or the anchor wants it. */

@@ -1,6 +1,7 @@
 /** What the view promises about speed and quiet, measured in the page itself, without an editor around it. */
 
 import { expect, test, type Page } from "@playwright/test";
+import { scrollRests } from "../harness/measure";
 import { longSession, serveView, show, watch } from "./view-page";
 
 let view: Awaited<ReturnType<typeof serveView>>;
@@ -148,7 +149,7 @@ test("whoever reads is not moved by the stream, whatever ended the following", a
     await transcript(page).focus();
     await read();
     await page.waitForFunction(() => document.querySelector<HTMLElement>(".latest")?.hidden === false);
-    await settled(page);
+    await scrollRests(transcript(page));
     const before = await top(page);
 
     await streamed(page, 2_000, 40, true);
