@@ -22,7 +22,7 @@ export class EditBar {
     this.keep = button("Keep", () => host.decideEdits(this.standing(), "keep"), { class: "small-button" });
     this.undo = button("Undo", () => host.decideEdits(this.standing(), "undo"), { class: "small-button" });
     this.open = button("Show in file", () => this.reveal(), { class: "link-button" });
-    this.element.append(this.state, this.open, this.keep, this.undo);
+    this.element.append(this.state, this.open, make("span", { class: "edit-choices" }, this.keep, this.undo));
     this.draw();
   }
 
