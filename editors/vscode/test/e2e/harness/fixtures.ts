@@ -78,7 +78,7 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
         await server.stop();
       }
     },
-    { scope: "worker", timeout: 120_000 },
+    { scope: "worker", timeout: 180_000 },
   ],
 
   page: ({ stage }, use) => use(stage.page),

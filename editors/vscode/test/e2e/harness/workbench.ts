@@ -7,12 +7,13 @@ const SHOWN_VIEW = 'iframe.webview.ready[src*="extensionId=agent-lsp.agent-lsp"]
 export class Workbench {
   constructor(readonly page: Page) {}
 
+  /** Goes to a workspace. The editor at times shows one without its folders until it is loaded again. */
   async open(url: string): Promise<void> {
-    await this.page.goto(url, { waitUntil: "domcontentloaded" });
-    await this.page
-      .locator(".monaco-workbench .explorer-folders-view .monaco-list-row")
-      .first()
-      .waitFor({ timeout: 60_000 });
+    const rows = this.page.locator(".monaco-workbench .explorer-folders-view .monaco-list-row");
+    await expect(async () => {
+      await this.page.goto(url, { waitUntil: "domcontentloaded" });
+      await rows.first().waitFor({ timeout: 20_000 });
+    }).toPass({ timeout: 80_000 });
   }
 
   /** Runs a command by its title in the palette, which closes by itself when something else takes the keyboard. */
@@ -50,11 +51,12 @@ export class Workbench {
 
   /** Opens a file of the workspace by its path. */
   async openFile(path: string): Promise<void> {
-    await this.page.keyboard.press("Control+P");
-    await this.quickInput.locator("input.input").fill(path);
-    await this.choice(path.split("/").at(-1) ?? path)
-      .first()
-      .click();
+    const name = path.split("/").at(-1) ?? path;
+    await expect(async () => {
+      await this.page.keyboard.press("Control+P");
+      await this.quickInput.locator("input.input").fill(path, { timeout: 2_000 });
+      await this.choice(name).first().click({ timeout: 3_000 });
+    }).toPass({ timeout: 20_000 });
     await expect(this.tab(path)).toBeVisible();
   }
 
