@@ -27,7 +27,9 @@ test("a session is renamed, resumed, forked and deleted by the keyboard", async 
   await bench.choose("Renamed by hand");
   await expect(chat.rows("text").last()).toContainText("The first answer.");
 
+  const original = (await chat.app.getAttribute("data-session")) ?? "";
   await bench.command("Agent: Fork Session");
+  await expect(chat.app).not.toHaveAttribute("data-session", original);
   await expect(chat.rows("text").last()).toContainText("The first answer.");
   model.script(turn(say("Only in the fork.")));
   await chat.run("go another way");

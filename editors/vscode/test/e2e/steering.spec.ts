@@ -152,6 +152,7 @@ test("a server that does not answer a stop can be restarted", async ({ chat, mod
   model.script(turn(say("Going on"), gate));
   await chat.send("go");
   await gate.reached;
+  await chat.reaches("running");
   const pid = server.agent?.pid ?? 0;
   signal(pid, "SIGSTOP");
   try {

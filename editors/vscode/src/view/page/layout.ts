@@ -76,6 +76,7 @@ export class Layout {
     const { view, header, pickers, composer, tray, dock } = this.parts;
     const isBusy = isAtWork(state);
     this.root.dataset.state = stopping === "no" ? (state?.state ?? "idle") : "stopping";
+    this.root.dataset.session = session?.sessionId ?? "";
     header.draw(session, roots);
     pickers.draw(session, choices, settings.trusted, isBusy);
     composer.mode({ isBusy, stopping, isSending });
