@@ -41,6 +41,7 @@ test("a crash in mid-run says what happened, keeps session and draft, and goes o
   const second = server.agent?.pid;
   await kill(server);
   await expect.poll(() => server.agent?.pid).not.toBe(second);
+  await expect(chat.frame.getByTestId("banner")).toBeHidden();
   await chat.reaches("idle");
   await kill(server);
 

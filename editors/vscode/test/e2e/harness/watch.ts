@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from "@playwright/test";
 
 /** What the editor logs of its own, about itself and the extensions it brings, is no fault of this one. */
 function isOfTheEditor(url: string, text: string): boolean {
-  return /\/workbench\.js$/.test(url) && !text.includes("agent-lsp.agent-lsp");
+  return url.endsWith("/workbench.js") && !text.includes("agent-lsp.agent-lsp");
 }
 
 /** Files that the editor asks for and does without. */
@@ -14,6 +14,8 @@ const NOISE = [
   /ERR_NAME_NOT_RESOLVED/,
   /An iframe which has both allow-scripts and allow-same-origin/,
   /Unrecognized feature/,
+  /\/update\/check|\/mint-key/,
+  /ServiceWorker|when fetching the script/,
 ];
 
 export class Watch {
