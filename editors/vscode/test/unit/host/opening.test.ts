@@ -91,13 +91,13 @@ describe("files for a mention", () => {
 describe("the root", () => {
   const roots = [
     { name: "all", uri: "file:///work" },
-    { name: "inner", uri: "file:///work/packages/inner" },
+    { name: "inner", uri: "file:///projects/packages/inner" },
     { name: "ünder", uri: "file:///work%20s/%C3%BCnder" },
   ];
 
   it("of a file is the innermost one that it is in", () => {
-    expect(rootOf(roots, "file:///work/packages/inner/a.py")?.name).toBe("inner");
-    expect(rootOf(roots, "file:///work/packages/innermost/a.py")?.name).toBe("all");
+    expect(rootOf(roots, "file:///projects/packages/inner/a.py")?.name).toBe("inner");
+    expect(rootOf(roots, "file:///projects/packages/innermost/a.py")?.name).toBe("all");
     expect(rootOf(roots, "file:///work s/ünder/a.py")?.name).toBe("ünder");
     expect(rootOf(roots, "file:///elsewhere/a.py")).toBeUndefined();
   });
@@ -105,8 +105,8 @@ describe("the root", () => {
   it("of a new session is the one that is wanted, else the active file's, else the first", () => {
     const name = (wanted?: string, active?: string) => chosenRoot(roots, wanted, active)?.name;
 
-    expect(name("file:///work/packages/inner/", "file:///work/a.py")).toBe("inner");
-    expect(name(undefined, "file:///work/packages/inner/a.py")).toBe("inner");
+    expect(name("file:///projects/packages/inner/", "file:///projects/a.py")).toBe("inner");
+    expect(name(undefined, "file:///projects/packages/inner/a.py")).toBe("inner");
     expect(name("file:///nowhere", undefined)).toBe("all");
     expect(chosenRoot([], undefined, undefined)).toBeUndefined();
   });
