@@ -90,15 +90,15 @@ describe("files for a mention", () => {
 
 describe("the root", () => {
   const roots = [
-    { name: "all", uri: "file:///work" },
+    { name: "all", uri: "file:///projects" },
     { name: "inner", uri: "file:///projects/packages/inner" },
-    { name: "ünder", uri: "file:///work%20s/%C3%BCnder" },
+    { name: "ünder", uri: "file:///projects%20s/%C3%BCnder" },
   ];
 
   it("of a file is the innermost one that it is in", () => {
     expect(rootOf(roots, "file:///projects/packages/inner/a.py")?.name).toBe("inner");
     expect(rootOf(roots, "file:///projects/packages/innermost/a.py")?.name).toBe("all");
-    expect(rootOf(roots, "file:///work s/ünder/a.py")?.name).toBe("ünder");
+    expect(rootOf(roots, "file:///projects s/ünder/a.py")?.name).toBe("ünder");
     expect(rootOf(roots, "file:///elsewhere/a.py")).toBeUndefined();
   });
 
