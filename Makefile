@@ -20,7 +20,8 @@ SOAK_MINUTES ?= 10
 # need(PROGRAM,PACKAGE)
 define need
 command -v $(1) >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
-	&& apt-get install --quiet --quiet --yes $(2) >/dev/null 2>&1; } \
+	&& { apt-get install --quiet --quiet --yes $(2) >/dev/null 2>&1 || { apt-get update --quiet --quiet >/dev/null 2>&1 \
+	&& apt-get install --quiet --quiet --yes $(2) >/dev/null 2>&1; }; }; } \
 	|| echo '$(2) is not installed: its tests are skipped'
 endef
 
