@@ -13,6 +13,7 @@ from agent_lsp.providers.reply import Reply
 from agent_lsp.providers.shape import as_dict, as_list
 from agent_lsp.providers.sse import SseDecoder
 
+_BOM = b"\xef\xbb\xbf"
 _MAX_SHOWN_BYTES = 2_000
 
 
@@ -53,6 +54,7 @@ class BodyDecoder:
         self._reader, self._reply, self._secrets = reader, reader.reply, secrets
         self._sse: SseDecoder | None = None
         self._held: list[bytes] = []  # the start, until its kind is known; then all of a body that is no stream
+        self._is_past_bom = self._is_document = False
 
     @property
     def is_over(self) -> bool:
@@ -79,7 +81,7 @@ class BodyDecoder:
         if self._sse:
             self._read(self._sse.close())
         elif self._held:
-            self._read_document(b"".join(self._held))
+            self._read_document(b"".join(self._held).removeprefix(_BOM))
         if not self.is_over:
             self._reader.close()
         return self._reply.take()
@@ -87,8 +89,17 @@ class BodyDecoder:
     def _begin(self, chunk: bytes) -> SseDecoder | None:
         """Tells a stream from a document by the first byte: no line of a stream begins with a bracket or a tag."""
         self._held.append(chunk)
-        start = b"".join(self._held[:8]).removeprefix(b"\xef\xbb\xbf").lstrip()
-        if start and start[:1] not in b"{[<":
+        if self._is_document:
+            return None
+        if not self._is_past_bom:
+            chunk = b"".join(self._held)
+            if len(chunk) < len(_BOM) and _BOM.startswith(chunk):
+                return None
+            self._is_past_bom = True
+            chunk = chunk.removeprefix(_BOM)
+        start = chunk.lstrip()[:1]
+        self._is_document = start != b"" and start in b"{[<"
+        if start and not self._is_document:
             self._sse = SseDecoder()
         return self._sse
 

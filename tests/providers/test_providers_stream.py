@@ -443,6 +443,25 @@ def odd_events(draw):
     return value
 
 
+DOCUMENT = b'{"type": "message", "content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"}'
+EVENTS = b'data: {"type": "message_stop"}\n\n'
+
+
+@pytest.mark.parametrize("body", [DOCUMENT, EVENTS, b"{}", b"", b"<html>"])
+@pytest.mark.parametrize("before", [b"\xef\xbb\xbf", b"\n" * 9, b"\xef\xbb\xbf" + b" \r\n" * 4, b"\xef", b"\xef\xbb"])
+def test_a_body_is_the_same_whatever_stands_before_it_and_wherever_it_is_cut(before, body):
+    whole = before + body
+    by_bytes = [whole[at : at + 1] for at in range(len(whole))]
+    assert parts_of_body([whole]) == parts_of_body(by_bytes) != []
+    if before in (b"\xef\xbb\xbf", b"\n" * 9) and body:
+        assert parts_of_body([whole]) == parts_of_body([body])
+
+
+def parts_of_body(chunks):
+    decoder = BodyDecoder(MessagesReader(), [])
+    return [*(part for chunk in chunks for part in decoder.feed(chunk)), *decoder.close()]
+
+
 @given(events=st.lists(odd_events(), max_size=6), is_chat=st.booleans(), data=st.data())
 @settings(deadline=None, max_examples=300)
 def test_whatever_comes_there_is_one_outcome_and_chunks_make_no_difference(events, is_chat, data):
