@@ -241,7 +241,7 @@ COMMANDS = CommandPolicy(deny=("git push", "curl *--data*"), read_only=True, hom
 
 def command_lines(data: bytes) -> None:
     line = data.decode("utf-8", "replace")
-    cwd = Path("/work/space")
+    cwd = Path("/home/me/project")
     assert COMMANDS.forbids(line, cwd) is None or COMMANDS.forbids(line, cwd).isprintable()
     words = COMMANDS.first_words(line)
     assert words is None or (words and COMMANDS.is_simple(line))
