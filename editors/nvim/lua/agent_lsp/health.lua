@@ -61,7 +61,7 @@ local function check_server()
     local told = vim.split(vim.trim(said), "\n")[1]:sub(1, 200)
     health.error(
       ("%s is no agent-lsp that works: %s"):format(cmd[1], told),
-      { "pipx install agent-lsp", "or name the program: setup{ cmd = { '/path/to/agent-lsp' } }" }
+      { "in its checkout: pipx install .", "or name the program: setup{ cmd = { '/path/to/agent-lsp' } }" }
     )
     return nil
   elseif vim.version.lt(version, LEAST_VERSION) then

@@ -18,10 +18,8 @@ function M.command()
   local cmd = config.get().cmd
   local program = vim.fn.exepath(vim.fn.expand(cmd[1]))
   if program == "" then
-    return nil,
-      ("%s was not found in $PATH. Install it (pipx install agent-lsp), or name it: setup{ cmd = { '/path/to/agent-lsp' } }"):format(
-        cmd[1]
-      )
+    local advice = "Install it (in its checkout: pipx install .), or name it: setup{ cmd = { '/path/to/agent-lsp' } }"
+    return nil, ("%s was not found in $PATH. %s"):format(cmd[1], advice)
   end
   return vim.list_extend({ program }, cmd, 2)
 end

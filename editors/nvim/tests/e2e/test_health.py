@@ -24,7 +24,7 @@ def test_all_is_well_without_setup_and_nothing_was_started(start, model):
 
 def test_a_program_that_is_not_there_is_an_error_with_a_remedy(start):
     said = report(start("require('agent_lsp').setup({ cmd = { 'agent-lsp-nowhere' } })"))
-    assert "agent-lsp-nowhere was not found" in said and "pipx install agent-lsp" in said
+    assert "agent-lsp-nowhere was not found" in said and "pipx install ." in said
 
 
 @pytest.mark.parametrize("program", ["/bin/true", "/bin/false"])
