@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
+
+_KERNEL_THREAD = 0x00200000  # PF_KTHREAD of linux/sched.h
+_LOOK_AGAIN_S = 0.002
 
 
 class Strays:
@@ -38,28 +42,54 @@ class Strays:
         self._held.clear()
 
 
-def marked(mark: str) -> list[int]:
-    """The processes with `mark` in the environment they were started with, as far as we may look."""
+def kill_marked(mark: str, within_s: float = 1.0) -> None:
+    """Ends at once all processes with `mark` in the environment they were started with, daemons too (Linux).
+
+    Looks again until nothing is left: what it finds may be starting another process, or turning into another program,
+    and a process that does that has no environment for a moment.
+    """
+    until = time.monotonic() + within_s
+    while True:
+        found, are_all_known = _look_for(mark.encode())
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                continue
+        if (are_all_known and not found) or time.monotonic() > until:
+            return
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _look_for(mark: bytes) -> tuple[list[int], bool]:
+    """The processes with `mark`, as far as we may look, and whether the environment of all others could be read."""
     found: list[int] = []
+    are_all_known = True
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():  # noqa: PTH112, PTH208
         if not name.isdigit():
             continue
         try:
             with open(f"/proc/{name}/environ", "rb") as file:  # noqa: PTH123
-                if mark.encode() in file.read():
-                    found.append(int(name))
+                environment = file.read()
+            if mark in environment:
+                found.append(int(name))
+            elif not environment and _is_between_programs(name):
+                are_all_known = False
         except OSError:
             continue
-    return found
+    return found, are_all_known
 
 
-def kill_marked(mark: str) -> None:
-    """Ends at once all processes with `mark` in their environment, daemons too."""
-    for pid in marked(mark):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            continue
+def _is_between_programs(pid: str) -> bool:
+    """Whether a process whose environment was empty may have one all the same. Raises OSError if it is gone.
+
+    proc_pid_stat(5): `env_start` and `env_end` (fields 50 and 51) are zero while the program is being replaced, and the
+    same in a process without environment. Kernel threads and the dead have none.
+    """
+    with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+        fields = file.read().rpartition(b") ")[2].split()
+    state, flags, start, end = fields[0], int(fields[6]), int(fields[47]), int(fields[48])
+    return not (flags & _KERNEL_THREAD or state in (b"Z", b"X")) and (start != end or not end)
 
 
 def group_exists(group: int) -> bool:

@@ -13,11 +13,17 @@ done
 
 for group in $groups; do kill -KILL -"$group" 2>/dev/null; done
 
-for round in 1 2 3 4 5; do
-  marked=$(PATH=/usr/bin:/bin grep -l -s -a -F -e "$1" /proc/[0-9]*/environ 2>/dev/null)
-  [ "$marked" ] || break
+# A process that is just turning into another program has no environment for a moment, and one that is found may just have
+# started another: nothing is left when three looks in a row find nothing.
+PATH=/usr/bin:/bin
+quiet=0
+for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+  marked=$(grep -l -s -a -F -e "$1" /proc/[0-9]*/environ 2>/dev/null)
+  if [ "$marked" ]; then quiet=0; else quiet=$((quiet + 1)); fi
+  [ "$quiet" = 3 ] && break
   for path in $marked; do
     path=${path#/proc/}
     kill -KILL "${path%/environ}" 2>/dev/null
   done
+  sleep 0.02
 done

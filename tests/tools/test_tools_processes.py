@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_lsp.tools.descendants import kill_marked
 from agent_lsp.tools.processes import Processes
 from agent_lsp.tools.toolset import ToolLimits
 
@@ -26,6 +28,7 @@ ESCAPING = "setsid sleep 600 & echo $$ $! > pids; echo ready; wait"
 
 LEFT = "sleep 600 & echo $$ $! > pids"
 DAEMON = "(setsid sh -c 'echo $$ $$ > pids; exec sleep 600' > /dev/null 2>&1 &)"
+RESTLESS = "echo 'exec sh again' > again; (setsid sh -c 'echo $$ $$ > pids; exec sh again' > /dev/null 2>&1 &)"
 
 
 @pytest.fixture
@@ -124,13 +127,29 @@ async def test_nothing_is_left_of_a_command_that_is_ended(make_session, pids, li
     await asyncio.wait([task])
 
 
-@pytest.mark.parametrize("line", [PAIR, STUBBORN, DAEMON], ids=["plain", "stubborn", "daemon"])
+@pytest.mark.parametrize("line", [PAIR, STUBBORN, DAEMON, RESTLESS], ids=["plain", "stubborn", "daemon", "restless"])
 async def test_a_background_command_ends_with_its_session(session, pids, line):
     done = await session.use("exec_command", cmd=line, run_in_background=True)
     assert process_id(done)
     group = await pids_of(pids)
     await session.toolset.close()
     await gone(*group)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="marks are read from /proc")
+async def test_a_process_that_is_turning_into_another_program_does_not_escape(session, root):
+    (root / "again").write_text('exec sh "$0"\n')
+    for _ in range(10):
+        mark = f"RESTLESS={secrets.token_hex(8)}"
+        environment = {"PATH": os.environ["PATH"]} | dict([mark.split("=")])
+        restless = [subprocess.Popen(["sh", root / "again"], env=environment) for _ in range(8)]
+        try:
+            await asyncio.to_thread(kill_marked, mark)
+            assert [one.wait(5) for one in restless] == [-signal.SIGKILL] * 8
+        finally:
+            for one in restless:
+                one.kill()
+                one.wait()
 
 
 HOST = """
@@ -149,7 +168,9 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize(
-    "line", [PAIR, STUBBORN, ESCAPING, LEFT, DAEMON], ids=["plain", "stubborn", "escaping", "left", "daemon"]
+    "line",
+    [PAIR, STUBBORN, ESCAPING, LEFT, DAEMON, RESTLESS],
+    ids=["plain", "stubborn", "escaping", "left", "daemon", "restless"],
 )
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
 async def test_nothing_is_left_of_a_server_that_is_killed(root, pids, line, end):
