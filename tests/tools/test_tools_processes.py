@@ -54,6 +54,11 @@ def process_id(done):
     return re.search(r"\[process running with process_id (proc-[0-9a-f]{8})\]$", done.output)[1]
 
 
+def shell(script, mark):
+    """A process that runs a script, with a mark in its environment."""
+    return subprocess.Popen(["sh", script], env={"PATH": os.environ["PATH"]} | dict([mark.split("=")]))
+
+
 async def pids_of(fifo, count=2):
     return await asyncio.to_thread(read_pids, fifo, count)
 
@@ -141,8 +146,7 @@ async def test_a_process_that_is_turning_into_another_program_does_not_escape(se
     (root / "again").write_text('exec sh "$0"\n')
     for _ in range(10):
         mark = f"RESTLESS={secrets.token_hex(8)}"
-        environment = {"PATH": os.environ["PATH"]} | dict([mark.split("=")])
-        restless = [subprocess.Popen(["sh", root / "again"], env=environment) for _ in range(8)]
+        restless = [shell(root / "again", mark) for _ in range(8)]
         try:
             await asyncio.to_thread(kill_marked, mark)
             assert [one.wait(5) for one in restless] == [-signal.SIGKILL] * 8

@@ -3,7 +3,7 @@
 import axe from "axe-core";
 import { expect, test } from "./harness/fixtures";
 import type { Chat } from "./harness/chat";
-import { Gate, refuse, say, think, turn, use, type ScriptedModel } from "./harness/scripted-model";
+import { Gate, refuse, say, think, turn, use, type ScriptedModel } from "./harness/scriptedModel";
 
 const THEMES = ["Light Modern", "Dark Modern", "Default High Contrast", "Default High Contrast Light"];
 

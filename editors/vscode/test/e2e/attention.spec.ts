@@ -1,7 +1,7 @@
 /** Out of sight, what needs the person reaches them once; in sight, nothing does. */
 
 import { expect, test } from "./harness/fixtures";
-import { Gate, say, turn, use } from "./harness/scripted-model";
+import { Gate, say, turn, use } from "./harness/scriptedModel";
 
 const command = (cmd: string) => use("exec_command", { cmd, description: "a test" });
 

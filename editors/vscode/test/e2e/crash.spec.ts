@@ -2,8 +2,8 @@
 
 import { expect, test } from "./harness/fixtures";
 import { signal } from "./harness/processes";
-import { Gate, say, turn } from "./harness/scripted-model";
-import type { VsCodeServer } from "./harness/vscode-server";
+import { Gate, say, turn } from "./harness/scriptedModel";
+import type { VsCodeServer } from "./harness/vscodeServer";
 
 async function kill(server: VsCodeServer): Promise<void> {
   await expect.poll(() => server.agent).toBeDefined();

@@ -3,7 +3,7 @@
 import { readFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./harness/fixtures";
-import { Gate, say, turn, use } from "./harness/scripted-model";
+import { Gate, say, turn, use } from "./harness/scriptedModel";
 
 const command = (cmd: string) => use("exec_command", { cmd, description: "a test" });
 

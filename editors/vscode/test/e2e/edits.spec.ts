@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./harness/fixtures";
-import { say, turn, use } from "./harness/scripted-model";
+import { say, turn, use } from "./harness/scriptedModel";
 
 const NUMBERS = readFileSync(join(__dirname, "sample/src/numbers.txt"), "utf8");
 const PATH = "src/numbers.txt";

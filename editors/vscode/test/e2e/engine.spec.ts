@@ -1,7 +1,7 @@
 /** What the engine does by itself is in sight: the gauge, compactions, failures of requests. */
 
 import { COMPACTION_AT_TOKENS, expect, test } from "./harness/fixtures";
-import { Gate, refuse, say, turn, turnOf, use } from "./harness/scripted-model";
+import { Gate, refuse, say, turn, turnOf, use } from "./harness/scriptedModel";
 
 test.use({
   config: `
@@ -10,11 +10,11 @@ base_ms = 10
 
 [mcp_servers.sample]
 command = "${process.execPath}"
-args = ["${__dirname}/harness/mcp-server.mjs"]
+args = ["${__dirname}/harness/mcpServer.mjs"]
 
 [mcp_servers.broken]
 command = "${process.execPath}"
-args = ["${__dirname}/harness/mcp-server.mjs", "fail"]
+args = ["${__dirname}/harness/mcpServer.mjs", "fail"]
 `,
 });
 

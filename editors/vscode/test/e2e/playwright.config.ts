@@ -9,7 +9,7 @@ export default defineConfig({
   timeout: 90_000,
   globalTimeout: 18 * 60_000,
   expect: { timeout: 20_000 },
-  reporter: [["list"], ["./harness/flaky-reporter.ts"]],
+  reporter: [["list"], ["./harness/flakyReporter.ts"]],
   use: {
     actionTimeout: 20_000,
     launchOptions: {

@@ -1,9 +1,9 @@
 /** Reading: what is read stays where it is, comes back after a reload, and can be found. */
 
 import { expect, keepFigures, test } from "./harness/fixtures";
-import { writeLongSession } from "./harness/long-session";
+import { writeLongSession } from "./harness/longSession";
 import { displacementBy, largestMoveWhile, scrollRests } from "./harness/measure";
-import { flood, Gate, say, turn, use } from "./harness/scripted-model";
+import { flood, Gate, say, turn, use } from "./harness/scriptedModel";
 
 const paragraph = (index: number) =>
   `Paragraph ${index} has a few words to fill its line and then some more of them.\n\n`;
@@ -153,7 +153,7 @@ test.describe("a session of 10,000 messages", () => {
     page,
     picture,
   }) => {
-    await picture("long-session");
+    await picture("longSession");
     expect(await chat.mounted()).toBeLessThanOrEqual(200);
     await chat.transcript.hover();
     for (let turns = 0; turns < 40; turns++) {

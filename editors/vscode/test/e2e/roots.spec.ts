@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./harness/fixtures";
-import { say, turn } from "./harness/scripted-model";
+import { say, turn } from "./harness/scriptedModel";
 
 test.afterAll(({ stage: { bench, server } }) => bench.open(server.url));
 

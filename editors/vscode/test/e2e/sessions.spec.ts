@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./harness/fixtures";
-import { say, think, turn } from "./harness/scripted-model";
+import { say, think, turn } from "./harness/scriptedModel";
 
 test.beforeEach(({ chat }) => chat.fresh());
 

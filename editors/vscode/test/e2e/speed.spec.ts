@@ -1,9 +1,9 @@
 /** How the view bears what is too much for many: 20,000 deltas into 10,000 messages. */
 
 import { expect, keepFigures, test } from "./harness/fixtures";
-import { writeLongSession } from "./harness/long-session";
+import { writeLongSession } from "./harness/longSession";
 import { beginStrain, endStrain, keyLatencies } from "./harness/measure";
-import { flood, turn } from "./harness/scripted-model";
+import { flood, turn } from "./harness/scriptedModel";
 
 const DELTAS = 20_000;
 const MOST_ROWS = 200;

@@ -2,7 +2,7 @@
 
 import { expect, test } from "./harness/fixtures";
 import { marked, signal } from "./harness/processes";
-import { Gate, say, think, turn, use } from "./harness/scripted-model";
+import { Gate, say, think, turn, use } from "./harness/scriptedModel";
 
 test.beforeEach(({ chat }) => chat.fresh());
 

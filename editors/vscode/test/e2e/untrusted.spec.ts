@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./harness/fixtures";
-import { say, turn, use } from "./harness/scripted-model";
+import { say, turn, use } from "./harness/scriptedModel";
 
 test.use({ trusted: false });
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import * as vscode from "vscode";
 import { DECISION_GRACE_MS } from "../../src/shared/bridge";
 import type { RunResult } from "../../src/shared/protocol";
-import { say, turn, use } from "../e2e/harness/scripted-model";
+import { say, turn, use } from "../e2e/harness/scriptedModel";
 import { inside, model, onDisk } from "./stage";
 import { eventually, test } from "./testing";
 

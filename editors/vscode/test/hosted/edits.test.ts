@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import * as vscode from "vscode";
-import { say, turn, use } from "../e2e/harness/scripted-model";
+import { say, turn, use } from "../e2e/harness/scriptedModel";
 import { inside, model, onDisk, uriOf } from "./stage";
 import { eventually, test } from "./testing";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import * as vscode from "vscode";
-import { Gate, say, turn } from "../e2e/harness/scripted-model";
+import { Gate, say, turn } from "../e2e/harness/scriptedModel";
 import { inside, model } from "./stage";
 import { eventually, test } from "./testing";
 

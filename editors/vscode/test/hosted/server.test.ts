@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
-import { say, turn } from "../e2e/harness/scripted-model";
+import { say, turn } from "../e2e/harness/scriptedModel";
 import { inside, model } from "./stage";
 import { test } from "./testing";
 

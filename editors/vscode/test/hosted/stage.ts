@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as vscode from "vscode";
 import type { Inside } from "../../src/host/extension";
-import { ScriptedModel } from "../e2e/harness/scripted-model";
+import { ScriptedModel } from "../e2e/harness/scriptedModel";
 import { eventually } from "./testing";
 
 export let inside: Inside;

@@ -3,7 +3,7 @@
 import type { Row } from "../model/rows";
 import { icon, type IconName } from "../markdown/icons";
 import { make, setText, type Child } from "../markdown/nodes";
-import type { CardHost } from "./card_host";
+import type { CardHost } from "./cardHost";
 
 const KINDS: Readonly<Record<Row["kind"], string>> = {
   user: "user",

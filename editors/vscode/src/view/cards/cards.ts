@@ -1,12 +1,12 @@
 /** The card of each kind of row. */
 
-import type { Card } from "../list/virtual_list";
+import type { Card } from "../list/virtualList";
 import type { Row } from "../model/rows";
-import type { CardHost } from "./card_host";
-import { compactionCard, endCard, errorCard, mcpCard, noteCard, retryCard } from "./event_cards";
-import { answerCard, thinkingCard } from "./text_cards";
-import { toolCard } from "./tool_card";
-import { userCard } from "./user_card";
+import type { CardHost } from "./cardHost";
+import { compactionCard, endCard, errorCard, mcpCard, noteCard, retryCard } from "./eventCards";
+import { answerCard, thinkingCard } from "./textCards";
+import { toolCard } from "./toolCard";
+import { userCard } from "./userCard";
 
 export function cardOf(row: Row, host: CardHost): Card {
   switch (row.kind) {

@@ -3,7 +3,7 @@
 import type { StopReason } from "../../shared/protocol";
 import { button } from "../markdown/nodes";
 import type { ErrorRow } from "../model/rows";
-import type { CardHost } from "./card_host";
+import type { CardHost } from "./cardHost";
 
 /** Why a request did not work; `message` is the engine's, which names the HTTP status where there was one. */
 export function why(status: StopReason, message = ""): string {

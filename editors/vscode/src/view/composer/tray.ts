@@ -2,7 +2,7 @@
 
 import { icon } from "../markdown/icons";
 import { button, make, show } from "../markdown/nodes";
-import { saidIn } from "../model/user_input";
+import { saidIn } from "../model/userInput";
 import type { Entry } from "../model/waiting";
 
 export interface TrayHost {

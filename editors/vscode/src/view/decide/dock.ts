@@ -2,8 +2,8 @@
 
 import type { OpenApproval, OpenQuestion } from "../../shared/bridge";
 import { make, show } from "../markdown/nodes";
-import { approvalCard, type DecisionHost } from "./approval_card";
-import { questionCard } from "./question_card";
+import { approvalCard, type DecisionHost } from "./approvalCard";
+import { questionCard } from "./questionCard";
 
 export class Dock {
   readonly element = make("section", { class: "dock", attributes: { "aria-label": "Waits for you" } });

@@ -1,8 +1,8 @@
 /** All of what a call would do: wrapped, nothing cut, characters without a shape spelled out and marked. */
 
 import type { ApproveParams, Preview } from "../../shared/protocol";
-import { unified, type DiffLine } from "../cards/diff_lines";
-import { diffView } from "../cards/diff_view";
+import { unified, type DiffLine } from "../cards/diffLines";
+import { diffView } from "../cards/diffView";
 import { make } from "../markdown/nodes";
 import { spans, visible } from "../model/visible";
 

@@ -1,7 +1,7 @@
 /** The signs that somebody reads, which end the following; and the way from message to message by keyboard. */
 
 import type { Row } from "../model/rows";
-import type { VirtualList } from "./virtual_list";
+import type { VirtualList } from "./virtualList";
 
 const UPWARD = new Set(["PageUp", "ArrowUp", "Home"]);
 

@@ -2,7 +2,7 @@
 
 import MarkdownIt from "markdown-it";
 import type { Token } from "markdown-it";
-import { codeBlock, type CodeHost } from "./code_block";
+import { codeBlock, type CodeHost } from "./codeBlock";
 import { targetOf, type Target } from "./links";
 import { make } from "./nodes";
 
@@ -109,7 +109,7 @@ class Writer {
         this.top.appendChild(make("code", { text: token.content }));
         return;
       case "fence":
-      case "code_block":
+      case "codeBlock":
         this.top.appendChild(codeBlock(token.content, token.info.trim().split(/[\s{]/)[0] ?? "", this.host));
         return;
       case "hr":

@@ -1,9 +1,9 @@
 /** What subagents do, from the messages of theirs that come on the parent's stream. */
 
 import type { OmniMessage } from "../../shared/protocol";
-import { readArguments } from "./partial_json";
+import { readArguments } from "./partialJson";
 import type { ChildActivity } from "./rows";
-import { toolTitle } from "./tool_titles";
+import { toolTitle } from "./toolTitles";
 
 const MOST_LINES = 40;
 const LINE_CHARS = 200;

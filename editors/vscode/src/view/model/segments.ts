@@ -2,7 +2,7 @@
 
 import type { StopReason } from "../../shared/protocol";
 import { definitions } from "../markdown/blocks";
-import { PartCutter, partsOf } from "./answer_parts";
+import { PartCutter, partsOf } from "./answerParts";
 import type { Keys } from "./keys";
 import type { AnswerGroup, AnswerRow, ThinkingRow } from "./rows";
 

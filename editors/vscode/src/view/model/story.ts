@@ -21,15 +21,15 @@ import { compacted, used, type Gauge } from "./gauge";
 import { Keys } from "./keys";
 import { noteOf } from "./markers";
 import type { Listener } from "./listener";
-import { McpRows } from "./mcp_rows";
-import { readArguments } from "./partial_json";
+import { McpRows } from "./mcpRows";
+import { readArguments } from "./partialJson";
 import { Retries } from "./retries";
 import type { EndRow, NoteRow, Row, ThinkingRow } from "./rows";
 import { Runs } from "./runs";
 import { OpenAnswer, thinkingRow } from "./segments";
-import { toolTitle } from "./tool_titles";
+import { toolTitle } from "./toolTitles";
 import { ToolCalls } from "./tools";
-import { UserRows } from "./user_rows";
+import { UserRows } from "./userRows";
 
 export class Story {
   rows: Row[] = [];

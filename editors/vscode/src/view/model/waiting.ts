@@ -8,7 +8,7 @@
  */
 
 import type { Input, Pending } from "../../shared/protocol";
-import { saidIn } from "./user_input";
+import { saidIn } from "./userInput";
 
 export interface Entry {
   /** The view's own. */

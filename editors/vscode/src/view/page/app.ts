@@ -12,7 +12,7 @@ import { listenForKeys } from "./keys";
 import { isAtWork, Layout, stateOf } from "./layout";
 import { Port, wordsOf, type HostMessage } from "./port";
 import { Stopping } from "./stopping";
-import { perform } from "./view_commands";
+import { perform } from "./viewCommands";
 
 type Decision = Extract<HostMessage, { kind: "approval" | "approvalResolved" | "question" | "questionResolved" }>;
 type Told = Exclude<HostMessage, Decision | { kind: "hello" | "session" | "batch" | "command" }>;

@@ -16,7 +16,7 @@ import type { Parts } from "./layout";
 import { Memory } from "./memory";
 import { wordsOf, type Port } from "./port";
 import { Sending } from "./sending";
-import { SessionView } from "./session_view";
+import { SessionView } from "./sessionView";
 import { Status } from "./status";
 
 /** What the parts ask for. */

@@ -2,7 +2,7 @@
 
 import type { EditInfo } from "../../shared/protocol";
 import type { ToolRow } from "../model/rows";
-import { diffOf } from "../cards/diff_lines";
+import { diffOf } from "../cards/diffLines";
 import { wordsOf, type Port } from "./port";
 
 const PAUSE_MS = 150;

@@ -4,7 +4,7 @@ import type { Act, Root } from "../../shared/bridge";
 import type { SessionInfo } from "../../shared/protocol";
 import { icon } from "../markdown/icons";
 import { button, make, setText, show } from "../markdown/nodes";
-import { GaugeView } from "./gauge_view";
+import { GaugeView } from "./gaugeView";
 import { isComposing } from "../composer/keys";
 
 export interface HeaderHost {

@@ -11,7 +11,7 @@ import { button, make, setText, show } from "../markdown/nodes";
 import type { Banner } from "./banner";
 import type { Find } from "./find";
 import type { Header } from "./header";
-import type { SessionView } from "./session_view";
+import type { SessionView } from "./sessionView";
 import type { Status } from "./status";
 import type { Stopping } from "./stopping";
 import { welcome } from "./welcome";

@@ -1,6 +1,6 @@
 /** What of the view outlives it: the session, where somebody read, what was unfolded. Texts are the host's to keep. */
 
-import type { Anchor } from "../list/virtual_list";
+import type { Anchor } from "../list/virtualList";
 import type { Row } from "../model/rows";
 import type { Port } from "./port";
 

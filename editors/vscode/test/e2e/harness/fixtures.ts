@@ -7,8 +7,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { expect, test as base, type Page } from "@playwright/test";
 import { Chat } from "./chat";
-import { ScriptedModel } from "./scripted-model";
-import { VsCodeServer } from "./vscode-server";
+import { ScriptedModel } from "./scriptedModel";
+import { VsCodeServer } from "./vscodeServer";
 import { Watch } from "./watch";
 import { Workbench } from "./workbench";
 

@@ -2,7 +2,7 @@
 
 import { expect, test, type Page } from "@playwright/test";
 import { scrollRests } from "../harness/measure";
-import { longSession, serveView, show, watch } from "./view-page";
+import { longSession, serveView, show, watch } from "./viewPage";
 
 let view: Awaited<ReturnType<typeof serveView>>;
 const errors: string[] = [];

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BlockScanner, blocksOf, definitions } from "../../../src/view/markdown/blocks";
 import { render, type MarkdownHost } from "../../../src/view/markdown/render";
-import { MarkdownView } from "../../../src/view/markdown/markdown_view";
+import { MarkdownView } from "../../../src/view/markdown/markdownView";
 import { answerText, piecesOf, sizes } from "./streams";
 
 const host: MarkdownHost = {

@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { balance, diffOf, unified } from "../../../src/view/cards/diff_lines";
+import { balance, diffOf, unified } from "../../../src/view/cards/diffLines";
 import { duration, money, tokens } from "../../../src/view/cards/figures";
-import { tailStart } from "../../../src/view/cards/tool_body";
+import { tailStart } from "../../../src/view/cards/toolBody";
 import { triggerAt } from "../../../src/view/composer/completion";
 import { draftOf, inputOf, merged, without } from "../../../src/view/composer/input";
 import { Following } from "../../../src/view/list/following";
 import { Heights } from "../../../src/view/list/heights";
-import { GrowingText } from "../../../src/view/markdown/code_block";
+import { GrowingText } from "../../../src/view/markdown/codeBlock";
 import { highlighted } from "../../../src/view/markdown/highlight";
 import { targetOf } from "../../../src/view/markdown/links";
-import { readArguments } from "../../../src/view/model/partial_json";
-import { planSteps } from "../../../src/view/model/tool_titles";
+import { readArguments } from "../../../src/view/model/partialJson";
+import { planSteps } from "../../../src/view/model/toolTitles";
 import { spans, visible, visibleLine } from "../../../src/view/model/visible";
 import { piecesOf, sizes } from "./streams";
 

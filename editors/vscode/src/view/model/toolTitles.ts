@@ -1,6 +1,6 @@
 /** One line for a person about a call: what it does with what. The server's titles of approvals read the same. */
 
-import { field, type Arguments } from "./partial_json";
+import { field, type Arguments } from "./partialJson";
 import { visibleLine } from "./visible";
 
 export type ToolIcon =

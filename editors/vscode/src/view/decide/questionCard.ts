@@ -2,7 +2,7 @@
 
 import type { OpenQuestion } from "../../shared/bridge";
 import { button, make } from "../markdown/nodes";
-import type { DecisionHost } from "./approval_card";
+import type { DecisionHost } from "./approvalCard";
 import { decisionField, decisionFrame } from "./frame";
 import { Grace } from "./grace";
 

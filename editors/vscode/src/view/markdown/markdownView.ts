@@ -4,7 +4,7 @@
  */
 
 import { BlockScanner } from "./blocks";
-import { OpenCode } from "./code_block";
+import { OpenCode } from "./codeBlock";
 import { make } from "./nodes";
 import { render, type MarkdownHost } from "./render";
 

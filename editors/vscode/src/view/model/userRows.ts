@@ -3,7 +3,7 @@
 import type { Input, Text } from "../../shared/protocol";
 import type { Keys } from "./keys";
 import type { UserRow } from "./rows";
-import { addText, saidIn, steeringIn } from "./user_input";
+import { addText, saidIn, steeringIn } from "./userInput";
 
 export class UserRows {
   private current: UserRow | null = null;

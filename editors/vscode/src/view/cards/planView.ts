@@ -2,7 +2,7 @@
 
 import { icon } from "../markdown/icons";
 import { make } from "../markdown/nodes";
-import type { PlanStep } from "../model/tool_titles";
+import type { PlanStep } from "../model/toolTitles";
 
 const MOST_STEPS = 40;
 const NAMES = { done: "done", in_progress: "in progress", pending: "to do" } as const;

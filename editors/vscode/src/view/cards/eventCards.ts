@@ -1,12 +1,12 @@
 /** What the engine does by itself, each with the reason and what can be done about it. */
 
-import type { Card } from "../list/virtual_list";
+import type { Card } from "../list/virtualList";
 import { icon } from "../markdown/icons";
-import { MarkdownView } from "../markdown/markdown_view";
+import { MarkdownView } from "../markdown/markdownView";
 import { button, make, setText, show } from "../markdown/nodes";
 import type { CompactionRow, EndRow, ErrorRow, McpRow, NoteRow, RetryRow } from "../model/rows";
 import { article, Fold, Head } from "./article";
-import type { CardHost } from "./card_host";
+import type { CardHost } from "./cardHost";
 import { remedyOf, why } from "./causes";
 import { count, duration, money, tokens } from "./figures";
 

@@ -2,7 +2,7 @@
 
 import { button, make, setText, show } from "../markdown/nodes";
 import type { EditInfo } from "../../shared/protocol";
-import type { CardHost } from "./card_host";
+import type { CardHost } from "./cardHost";
 import { count } from "./figures";
 
 export class EditBar {

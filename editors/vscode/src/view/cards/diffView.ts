@@ -2,7 +2,7 @@
 
 import { make } from "../markdown/nodes";
 import { visible } from "../model/visible";
-import type { DiffLine } from "./diff_lines";
+import type { DiffLine } from "./diffLines";
 
 const SIGNS = { add: "+", remove: "−", same: " ", head: "" } as const;
 const NAMES = { add: "added", remove: "removed", same: "", head: "" } as const;

@@ -1,12 +1,12 @@
 /** What the model says and thinks. */
 
-import type { Card } from "../list/virtual_list";
-import { GrowingText } from "../markdown/code_block";
-import { MarkdownView } from "../markdown/markdown_view";
+import type { Card } from "../list/virtualList";
+import { GrowingText } from "../markdown/codeBlock";
+import { MarkdownView } from "../markdown/markdownView";
 import { make, setText, show } from "../markdown/nodes";
 import type { AnswerRow, ThinkingRow } from "../model/rows";
 import { article, Fold, Head } from "./article";
-import type { CardHost } from "./card_host";
+import type { CardHost } from "./cardHost";
 import { duration } from "./figures";
 
 const STOPS: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /** The difference that a call makes, as lines: from its arguments, or from a unified diff. Pure. */
 
-import { field, type Arguments } from "../model/partial_json";
+import { field, type Arguments } from "../model/partialJson";
 
 export interface DiffLine {
   readonly kind: "add" | "remove" | "same" | "head";

@@ -12,7 +12,7 @@ const ROOT = join(__dirname, "../../..");
 const NONCE = "standalone";
 const BODY = `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Agent</title><link rel="icon" href="data:,">
 <link rel="stylesheet" href="/dist/view.css"></head><body class="vscode-dark"><main id="app"><div id="boot">Starting…</div></main>
-<script nonce="${NONCE}" src="/test/e2e/standalone/fake-host.mjs"></script><script nonce="${NONCE}" src="/dist/view.js"></script></body></html>`;
+<script nonce="${NONCE}" src="/test/e2e/standalone/fakeHost.mjs"></script><script nonce="${NONCE}" src="/dist/view.js"></script></body></html>`;
 
 /** Serves the built view under the policy that it has in the editor. */
 export async function serveView(): Promise<{ readonly url: string; close(): Promise<void> }> {

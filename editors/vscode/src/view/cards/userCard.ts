@@ -1,11 +1,11 @@
 /** What the person said, as it was typed: no Markdown, so that nothing of it is read as something else. */
 
-import type { Card } from "../list/virtual_list";
+import type { Card } from "../list/virtualList";
 import { icon } from "../markdown/icons";
 import { button, make, show } from "../markdown/nodes";
 import type { UserRow } from "../model/rows";
 import { article } from "./article";
-import type { CardHost } from "./card_host";
+import type { CardHost } from "./cardHost";
 
 const SHORT_LINES = 12;
 const SHORT_CHARS = 1_500;

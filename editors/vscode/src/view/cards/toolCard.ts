@@ -1,20 +1,20 @@
 /** One call of a tool: what it does, how it stands, why it ran without a question, and what came out. */
 
-import type { Card } from "../list/virtual_list";
+import type { Card } from "../list/virtualList";
 import type { IconName } from "../markdown/icons";
 import { make, setText, show } from "../markdown/nodes";
-import { readArguments } from "../model/partial_json";
+import { readArguments } from "../model/partialJson";
 import type { ToolRow } from "../model/rows";
-import { planSteps, toolTitle, type ToolTitle } from "../model/tool_titles";
+import { planSteps, toolTitle, type ToolTitle } from "../model/toolTitles";
 import { visibleLine } from "../model/visible";
 import { article, Fold, Head } from "./article";
-import type { CardHost } from "./card_host";
-import { ChildView } from "./child_view";
-import { diffOf } from "./diff_lines";
-import { EditBar } from "./edit_bar";
+import type { CardHost } from "./cardHost";
+import { ChildView } from "./childView";
+import { diffOf } from "./diffLines";
+import { EditBar } from "./editBar";
 import { duration } from "./figures";
-import { planView } from "./plan_view";
-import { ToolBody } from "./tool_body";
+import { planView } from "./planView";
+import { ToolBody } from "./toolBody";
 
 const WORDS: Readonly<Record<ToolRow["status"], string>> = {
   writing: "being written",

@@ -2,7 +2,7 @@
 
 import { button, make, setText } from "../markdown/nodes";
 import type { ChildActivity } from "../model/rows";
-import type { CardHost } from "./card_host";
+import type { CardHost } from "./cardHost";
 import { count, tokens } from "./figures";
 
 const SHOWN_LINES = 3;

@@ -1,14 +1,14 @@
 /** What is below the head of a call: arguments or their difference, the end of the output, pictures. */
 
 import { button, make, show } from "../markdown/nodes";
-import { GrowingText } from "../markdown/code_block";
-import { field, readArguments, type Arguments } from "../model/partial_json";
+import { GrowingText } from "../markdown/codeBlock";
+import { field, readArguments, type Arguments } from "../model/partialJson";
 import type { ToolRow } from "../model/rows";
-import { toolTitle } from "../model/tool_titles";
+import { toolTitle } from "../model/toolTitles";
 import { visible } from "../model/visible";
-import type { CardHost } from "./card_host";
-import { diffOf } from "./diff_lines";
-import { diffView } from "./diff_view";
+import type { CardHost } from "./cardHost";
+import { diffOf } from "./diffLines";
+import { diffView } from "./diffView";
 
 const TAIL_CHARS = 16_000;
 const TAIL_LINES = 200;

@@ -4,7 +4,7 @@ import type { ViewCommand } from "../../shared/bridge";
 import type { Composer } from "../composer/composer";
 import type { Dock } from "../decide/dock";
 import type { Find } from "./find";
-import type { SessionView } from "./session_view";
+import type { SessionView } from "./sessionView";
 
 export interface Commanded {
   readonly composer: Composer;
