@@ -20,7 +20,8 @@ from agent_lsp.cli.terminal import Reply, Screen, ask, ask_freely, interrupts
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.slotted import field, frozen
 
-SERVER = (sys.executable, "-m", "agent_lsp")
+SERVER = (sys.executable, "-P", "-m", "agent_lsp")
+"""-P: what lies in the folder where it is started is none of its modules."""
 _WARNING_WAYS = ("window/showMessage", "window/logMessage")
 _WARNINGS = (1, 2)  # MessageType: error, warning
 _WARNING_CHARS = 400
