@@ -74,9 +74,10 @@ export function registerSessionCommands({ ctx, server, sessions, decisions }: Pa
 /** Commands about the server and the extension. */
 export function registerServerCommands({ ctx, server, sessions }: Parts, installation: Installation): void {
   ctx.command("installServer", async () => {
+    const wheel = installation.carried(); // nothing is stopped where there is nothing to install
     await server.stop();
     try {
-      await installation.install();
+      await installation.install(wheel);
     } finally {
       await server.restart();
     }

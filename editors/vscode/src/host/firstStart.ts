@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import type { ServerStatus } from "../shared/bridge";
+import { SERVER_PATH, type Remedy, type ServerStatus } from "../shared/bridge";
 import type { Ctx } from "./ctx";
 import type { Server } from "./server";
 
@@ -29,14 +29,24 @@ function needsPerson({ state, gaveUp }: ServerStatus): boolean {
   return state === "missing" || state === "incompatible" || state === "running" || gaveUp === true;
 }
 
-async function offer(hint: string, { state, gaveUp }: ServerStatus): Promise<void> {
-  const install = state === "missing" || state === "incompatible" || state === "running" ? ["Install Server"] : [];
-  const buttons = [...install, ...(gaveUp ? ["Restart Server", "Show Log"] : [])];
+const REMEDIES: Record<Remedy, string> = { install: "Install Server", settings: "Open Setting" };
+
+async function offer(hint: string, { remedy, gaveUp }: ServerStatus): Promise<void> {
+  const buttons = [...(remedy ? [REMEDIES[remedy]] : []), ...(gaveUp ? ["Restart Server", "Show Log"] : [])];
   const chosen = await vscode.window.showWarningMessage(hint, ...buttons);
-  const command = { "Install Server": "installServer", "Restart Server": "restartServer", "Show Log": "showLog" }[
-    chosen ?? ""
-  ];
-  if (command !== undefined) {
-    await vscode.commands.executeCommand(`agentLsp.${command}`);
+  switch (chosen) {
+    case REMEDIES.install:
+      await vscode.commands.executeCommand("agentLsp.installServer");
+      break;
+    case REMEDIES.settings:
+      await vscode.commands.executeCommand("workbench.action.openSettings", SERVER_PATH);
+      break;
+    case "Restart Server":
+      await vscode.commands.executeCommand("agentLsp.restartServer");
+      break;
+    case "Show Log":
+      await vscode.commands.executeCommand("agentLsp.showLog");
+      break;
+    default:
   }
 }

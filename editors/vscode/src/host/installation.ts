@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as vscode from "vscode";
+import { NOT_CARRIED, requirement, wheelIn } from "../logic/carried";
 import { OLDEST_PYTHON, isNewEnough, locate, pythons, searchPath, type Found } from "../logic/discovery";
 import type { Ctx } from "./ctx";
 import { isProgram, runToEnd, type Program } from "./process";
@@ -30,12 +31,26 @@ export class Installation {
       managedPython: complete ? this.#python : undefined,
       path: searchPath(process.env.PATH),
       home: homedir(),
+      carriesServer: this.carriesServer,
     };
     return locate(places, isProgram);
   }
 
-  /** Makes the environment anew and puts the server of this version into it; the person sees it and can stop it. */
-  async install(): Promise<void> {
+  get carriesServer(): boolean {
+    return this.#wheel !== undefined;
+  }
+
+  /** The address of the server that the extension carries; throws with what to do when it carries none. */
+  carried(): string {
+    const wheel = this.#wheel;
+    if (wheel === undefined) {
+      throw new Error(NOT_CARRIED);
+    }
+    return wheel;
+  }
+
+  /** Makes the environment anew and puts the carried server into it; the person sees it and can stop it. */
+  async install(wheel: string): Promise<void> {
     await vscode.window.withProgress(
       {
         location: vscode.ProgressLocation.Notification,
@@ -48,7 +63,7 @@ export class Installation {
           progress.report({ message });
         };
         try {
-          await this.#make(say, token);
+          await this.#make(wheel, say, token);
         } catch (error) {
           await rm(this.#folder, { recursive: true, force: true });
           throw token.isCancellationRequested ? new vscode.CancellationError() : error;
@@ -57,7 +72,7 @@ export class Installation {
     );
   }
 
-  async #make(say: (message: string) => void, token: vscode.CancellationToken): Promise<void> {
+  async #make(wheel: string, say: (message: string) => void, token: vscode.CancellationToken): Promise<void> {
     say("looking for Python");
     const python = await this.#findPython(token);
     say(`making an environment with ${python}`);
@@ -65,33 +80,30 @@ export class Installation {
     await mkdir(this.#folder, { recursive: true });
     await this.#run(python, ["-m", "venv", this.#folder], token);
     say("fetching the server and what it needs");
-    await this.#fetch(token);
+    await this.#fetch(wheel, token);
     const version = await this.#run(this.#python, ["-m", "agent_lsp", "--version"], token);
     await writeFile(join(this.#folder, COMPLETE), version);
     say(`installed: ${version.trim()}`);
   }
 
   /** With everything that makes the server better; where some of that cannot be had, the server alone. */
-  async #fetch(token: vscode.CancellationToken): Promise<void> {
+  async #fetch(wheel: string, token: vscode.CancellationToken): Promise<void> {
     const pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input"];
     try {
-      await this.#run(this.#python, [...pip, this.#requirement(EXTRAS)], token);
+      await this.#run(this.#python, [...pip, requirement(wheel, EXTRAS)], token);
     } catch (error) {
       if (token.isCancellationRequested) {
         throw error;
       }
       this.#ctx.log.warn("not everything optional could be had; once more without it");
-      await this.#run(this.#python, [...pip, this.#requirement("")], token);
+      await this.#run(this.#python, [...pip, requirement(wheel, "")], token);
     }
   }
 
-  /** The wheel that the extension carries, else the release of the same version. */
-  #requirement(extras: string): string {
+  get #wheel(): string | undefined {
     const folder = join(this.#ctx.extension.extensionPath, "dist", "server");
-    const wheel = existsSync(folder) ? readdirSync(folder).find((name) => name.endsWith(".whl")) : undefined;
-    return wheel === undefined
-      ? `agent-lsp${extras}==${this.#ctx.version}`
-      : `agent-lsp${extras} @ ${pathToFileURL(join(folder, wheel)).href}`;
+    const wheel = existsSync(folder) ? wheelIn(readdirSync(folder)) : undefined;
+    return wheel === undefined ? undefined : pathToFileURL(join(folder, wheel)).href;
   }
 
   async #findPython(token: vscode.CancellationToken): Promise<string> {

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import * as vscode from "vscode";
 import { Crashes } from "../logic/crashes";
+import type { ServerCommand } from "../logic/discovery";
 import { judge } from "../logic/versions";
 import type { ServerStatus } from "../shared/bridge";
 import type {
@@ -187,7 +188,7 @@ export class Server implements Listener {
   async #begin(): Promise<void> {
     const located = this.#installation.locate();
     if ("missing" in located) {
-      this.#set({ state: "missing", hint: located.missing });
+      this.#set({ state: "missing", hint: located.missing, remedy: located.remedy });
       return;
     }
     this.#set({ state: "starting" });
@@ -205,7 +206,7 @@ export class Server implements Listener {
       );
       void running.ended.then((how) => this.#ctx.log.info(`${command} ${how}`));
       this.#connection = new Connection(running, this.#settings, this.#ctx.log, this);
-      await this.#greet(this.#connection);
+      await this.#greet(this.#connection, located.found);
     } catch (error) {
       await this.#end();
       const { message } = told(error);
@@ -214,17 +215,20 @@ export class Server implements Listener {
     }
   }
 
-  async #greet(connection: Connection): Promise<void> {
-    const { works, notice } = judge(await connection.begin(), this.#ctx.version);
+  async #greet(connection: Connection, { origin }: ServerCommand): Promise<void> {
+    const introduction = await connection.begin();
+    const { carriesServer } = this.#installation;
+    const { works, notice, remedy } = judge(introduction, { wanted: this.#ctx.version, origin, carriesServer });
+    const advice = { ...(notice === undefined ? {} : { hint: notice }), ...(remedy === undefined ? {} : { remedy }) };
     if (notice !== undefined) {
       this.#ctx.log.warn(notice);
     }
     if (works) {
       await this.#prepare((method, params) => connection.request(method, params));
-      this.#set({ state: "running", ...(notice === undefined ? {} : { hint: notice }) });
+      this.#set({ state: "running", ...advice });
     } else {
       await this.#end();
-      this.#set({ state: "incompatible", hint: notice ?? "" });
+      this.#set({ state: "incompatible", ...advice });
     }
   }
 

@@ -1,6 +1,8 @@
 /** Where the server's program and a Python for it are looked for. */
 
 import { delimiter, isAbsolute, join } from "node:path";
+import type { Remedy } from "../shared/bridge";
+import { NOT_CARRIED } from "./carried";
 
 /** How to start the server, and who said so. */
 export interface ServerCommand {
@@ -18,9 +20,17 @@ export interface Places {
   readonly path: readonly string[];
   /** The home directory, for a `~` in the setting. */
   readonly home: string;
+  /** Whether the extension has a server to install. */
+  readonly carriesServer: boolean;
 }
 
-export type Found = { readonly found: ServerCommand } | { readonly missing: string };
+/** `remedy`: where the person mends it. */
+export interface Missing {
+  readonly missing: string;
+  readonly remedy: Remedy;
+}
+
+export type Found = { readonly found: ServerCommand } | Missing;
 
 /** The first of: the setting, the managed environment, PATH. A setting that leads nowhere is not passed over. */
 export function locate(places: Places, isProgram: (path: string) => boolean): Found {
@@ -28,15 +38,21 @@ export function locate(places: Places, isProgram: (path: string) => boolean): Fo
     const command = expandHome(places.configured, places.home);
     return isProgram(command)
       ? { found: { command, args: [], origin: "setting" } }
-      : { missing: `agentLsp.server.path names ${command}, which is no program: correct or clear the setting.` };
+      : {
+          missing: `agentLsp.server.path names ${command}, which is no program: correct or clear the setting.`,
+          remedy: "settings",
+        };
   }
   if (places.managedPython !== undefined) {
     return { found: { command: places.managedPython, args: ["-m", "agent_lsp"], origin: "managed" } };
   }
   const onPath = onPathAs("agent-lsp", places.path, isProgram);
-  return onPath === undefined
-    ? { missing: "The agent's server is not installed: run “Agent: Install Server”." }
-    : { found: { command: onPath, args: [], origin: "path" } };
+  if (onPath !== undefined) {
+    return { found: { command: onPath, args: [], origin: "path" } };
+  }
+  return places.carriesServer
+    ? { missing: "The agent's server is not installed: run “Agent: Install Server”.", remedy: "install" }
+    : { missing: NOT_CARRIED, remedy: "settings" };
 }
 
 /** Directories of a PATH variable, in order; relative ones are left out, because they depend on where one stands. */

@@ -76,6 +76,11 @@ export interface OpenQuestion {
   readonly shownAt: number;
 }
 
+/** Where a server that is missing or does not fit is mended: by *Install Server*, or in a setting. */
+export type Remedy = "install" | "settings";
+/** The setting. */
+export const SERVER_PATH = "agentLsp.server.path";
+
 /** How the server process is. `lastLogLine` is what it said last; `hint` what the person can do. */
 export interface ServerStatus {
   readonly state: "starting" | "running" | "stopped" | "crashed" | "missing" | "incompatible";
@@ -83,6 +88,7 @@ export interface ServerStatus {
   readonly hint?: string;
   /** Whether the host has given up starting it again by itself. */
   readonly gaveUp?: boolean;
+  readonly remedy?: Remedy;
 }
 
 /** The settings that the view follows; posted again whenever one of them changes. */

@@ -1,6 +1,6 @@
 /** What is wrong with the server or with the view itself, the last line of the log, and what can be done. */
 
-import type { Act, ServerStatus } from "../../shared/bridge";
+import { SERVER_PATH, type Act, type Remedy, type ServerStatus } from "../../shared/bridge";
 import { icon } from "../markdown/icons";
 import { button, make, show } from "../markdown/nodes";
 
@@ -35,8 +35,7 @@ export class Banner {
     const gaveUp = status.gaveUp
       ? "It crashed three times in three minutes, so it is not started again by itself."
       : "";
-    const isToInstall = status.state === "missing" || status.state === "incompatible";
-    this.alert(TITLES[status.state], [gaveUp, status.hint ?? ""], status.lastLogLine, isToInstall);
+    this.alert(TITLES[status.state], [gaveUp, status.hint ?? ""], status.lastLogLine, status.remedy);
   }
 
   /** The view itself has failed. */
@@ -48,7 +47,7 @@ export class Banner {
     ]);
   }
 
-  private alert(title: string, lines: readonly string[], lastLogLine?: string, isToInstall = false): void {
+  private alert(title: string, lines: readonly string[], lastLogLine?: string, remedy?: Remedy): void {
     this.element.setAttribute("role", "alert");
     this.element.replaceChildren(
       make("p", { class: "banner-title" }, icon("warning"), title),
@@ -57,14 +56,17 @@ export class Banner {
       make(
         "div",
         { class: "buttons" },
-        isToInstall
-          ? button("Install server", () => this.act({ act: "installServer" }), { class: "primary-button" })
-          : "",
-        button("Restart", () => this.act({ act: "restart" }), {
-          class: isToInstall ? "small-button" : "primary-button",
-        }),
+        remedy ? this.remedy(remedy) : "",
+        button("Restart", () => this.act({ act: "restart" }), { class: remedy ? "small-button" : "primary-button" }),
         button("Open log", () => this.act({ act: "openLog" }), { class: "small-button" }),
       ),
     );
+  }
+  private remedy(remedy: Remedy): HTMLButtonElement {
+    return remedy === "install"
+      ? button("Install server", () => this.act({ act: "installServer" }), { class: "primary-button" })
+      : button("Open setting", () => this.act({ act: "openSettings", query: SERVER_PATH }), {
+          class: "primary-button",
+        });
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NOT_CARRIED, requirement, wheelIn } from "../../../src/logic/carried";
 import { Crashes } from "../../../src/logic/crashes";
 import { expandHome, isNewEnough, locate, pythons, searchPath, type Places } from "../../../src/logic/discovery";
 import { keyEnvironment, keyProblem, keyedProviders } from "../../../src/logic/keys";
@@ -33,16 +34,35 @@ describe("crashes", () => {
 
 describe("a server", () => {
   const good = { name: "agent-lsp", version: "0.1.0", protocolVersion: 1, methods: METHODS };
+  const here = { wanted: "0.1.0", origin: "managed", carriesServer: true } as const;
 
   it("of the same release works without a word", () => {
-    expect(judge(good, "0.1.3")).toEqual({ works: true });
+    expect(judge(good, { ...here, wanted: "0.1.3" })).toEqual({ works: true });
   });
 
   it("of another release works, and one line says what to do", () => {
-    const { works, notice } = judge(good, "0.2.0");
+    const { works, notice, remedy } = judge(good, { ...here, wanted: "0.2.0" });
 
     expect(works).toBe(true);
     expect(notice).toMatch(/^agent-lsp 0\.1\.0.*Install Server/);
+    expect(remedy).toBe("install");
+  });
+
+  it("that a setting names is mended there: what is installed would not be started", () => {
+    const { notice, remedy } = judge({ ...good, protocolVersion: 0 }, { ...here, origin: "setting" });
+
+    expect(notice).toMatch(
+      /Name another program in agentLsp\.server\.path, or clear the setting and run .*Install Server/,
+    );
+    expect(remedy).toBe("settings");
+  });
+
+  it.each(["managed", "path", "setting"] as const)("(%s) is not to be installed where none is carried", (origin) => {
+    const { notice, remedy } = judge({ ...good, protocolVersion: 0 }, { ...here, origin, carriesServer: false });
+
+    expect(notice).not.toContain("Install Server");
+    expect(notice).toContain("agentLsp.server.path");
+    expect(remedy).toBe("settings");
   });
 
   it.each([
@@ -50,13 +70,13 @@ describe("a server", () => {
     [
       "says nothing",
       { name: undefined, version: undefined, protocolVersion: undefined, methods: undefined },
-      /server\.path/,
+      /^The program is not agent-lsp/,
     ],
     ["is too old", { ...good, protocolVersion: 0 }, /too old.*Install Server/],
     ["is newer", { ...good, protocolVersion: 2, version: "2.0.0" }, /update the extension/],
     ["lacks a method", { ...good, methods: METHODS.slice(1) }, /too old/],
   ])("that %s does not, and one line says what to do", (_, said, notice) => {
-    const { works, notice: line } = judge(said, "0.1.0");
+    const { works, notice: line } = judge(said, here);
 
     expect(works).toBe(false);
     expect(line).toMatch(notice);
@@ -65,7 +85,13 @@ describe("a server", () => {
 });
 
 describe("the server's program", () => {
-  const places: Places = { configured: "", managedPython: undefined, path: ["/a", "/b"], home: "/home/ada" };
+  const places: Places = {
+    configured: "",
+    managedPython: undefined,
+    path: ["/a", "/b"],
+    home: "/home/ada",
+    carriesServer: true,
+  };
   const only =
     (...programs: string[]) =>
     (path: string) =>
@@ -98,7 +124,17 @@ describe("the server's program", () => {
   });
 
   it("is missing, and it is said what to do", () => {
-    expect(JSON.stringify(locate(places, only()))).toMatch(/missing.*Install Server/);
+    expect(locate(places, only())).toMatchObject({
+      missing: expect.stringContaining("Install Server") as string,
+      remedy: "install",
+    });
+  });
+
+  it("is missing, and nobody is told to install what the extension does not carry", () => {
+    expect(locate({ ...places, carriesServer: false }, only())).toEqual({ missing: NOT_CARRIED, remedy: "settings" });
+    expect(NOT_CARRIED).toMatch(
+      /^(?!.*Install Server)[^\n]*checkout[^\n]*agentLsp\.server\.path[^\n]*make vsix[^\n]*$/,
+    );
   });
 
   it("is looked for in absolute directories only", () => {
@@ -113,6 +149,24 @@ describe("the server's program", () => {
     ["~bob/x", "~bob/x"],
   ])("%s is %s", (path, expected) => {
     expect(expandHome(path, "/home/ada").replace(/\/$/, "")).toBe(expected);
+  });
+});
+
+describe("the server that is installed", () => {
+  it("is the carried file, never whatever an index has under that name", () => {
+    expect(requirement("file:///ext/dist/server/agent_lsp-0.1.0-py3-none-any.whl", "[mcp]")).toBe(
+      "agent-lsp[mcp] @ file:///ext/dist/server/agent_lsp-0.1.0-py3-none-any.whl",
+    );
+    for (const other of ["", "agent-lsp", "==0.1.0", "https://example.org/agent_lsp-0.1.0-py3-none-any.whl"]) {
+      expect(() => requirement(other, "")).toThrow(/from a file/);
+    }
+  });
+
+  it("is a wheel of its own name, whatever else lies beside it", () => {
+    const wheel = "agent_lsp-0.1.0-py3-none-any.whl";
+
+    expect(wheelIn([".keep", "other-1.0-py3-none-any.whl", wheel])).toBe(wheel);
+    expect(wheelIn(["other-1.0-py3-none-any.whl", "agent_lsp-0.1.0.tar.gz"])).toBeUndefined();
   });
 });
 
