@@ -247,7 +247,8 @@ def _summary(said: Iterable[Content]) -> str:
 
 def _title(text: str) -> str:
     lines = text.strip().splitlines() or [""]
-    words = re.findall(r"[\w'’.-]+", lines[-1])
+    prompt = next((line.removeprefix("user: ") for line in lines if line.startswith("user: ")), lines[-1])
+    words = re.findall(r"[\w'’.-]+", prompt)
     return " ".join(words[:_TITLE_WORDS]).strip(".") or "Rehearsal"
 
 

@@ -122,6 +122,11 @@ def test_a_summary_and_a_title_call_nothing():
     assert title.text == "fix the greeting of people now" and not title.calls
 
 
+def test_a_title_is_made_of_what_the_person_said():
+    talk = "Give it a title.\n\nuser: fix greeter.py\n\nassistant: Now I read it.\n\nassistant: Now I edit greeter.py."
+    assert reply_to(request(Text(role="user", text=talk), tools=(), system="")).text == "fix greeter.py"
+
+
 @pytest.mark.asyncio
 async def test_it_streams_word_by_word_with_a_pause_before_each():
     pauses = []
