@@ -75,12 +75,7 @@ export function registerSessionCommands({ ctx, server, sessions, decisions }: Pa
 export function registerServerCommands({ ctx, server, sessions }: Parts, installation: Installation): void {
   ctx.command("installServer", async () => {
     const wheel = installation.carried(); // nothing is stopped where there is nothing to install
-    await server.stop();
-    try {
-      await installation.install(wheel);
-    } finally {
-      await server.restart();
-    }
+    await server.replace(() => installation.install(wheel));
   });
   ctx.command("restartServer", () => server.restart());
   ctx.command("showLog", () => ctx.log.show());

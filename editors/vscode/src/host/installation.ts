@@ -17,6 +17,7 @@ const COMPLETE = ".complete";
 export class Installation {
   readonly #ctx: Ctx;
   readonly #settings: Settings;
+  readonly #abandoned = new AbortController();
 
   constructor(ctx: Ctx, settings: Settings) {
     this.#ctx = ctx;
@@ -66,10 +67,16 @@ export class Installation {
           await this.#make(wheel, say, token);
         } catch (error) {
           await rm(this.#folder, { recursive: true, force: true });
-          throw token.isCancellationRequested ? new vscode.CancellationError() : error;
+          const isEnded = token.isCancellationRequested || this.#abandoned.signal.aborted;
+          throw isEnded ? new vscode.CancellationError() : error;
         }
       },
     );
+  }
+
+  /** Ends an installation that is under way, and each that would follow: the editor closes. */
+  abandon(): void {
+    this.#abandoned.abort();
   }
 
   async #make(wheel: string, say: (message: string) => void, token: vscode.CancellationToken): Promise<void> {
@@ -125,8 +132,10 @@ export class Installation {
   #run(command: string, args: readonly string[], token: vscode.CancellationToken): Promise<string> {
     const program: Program = { command, args, cwd: homedir(), env: process.env };
     const log = (line: string): void => this.#ctx.log.debug(line);
+    this.#abandoned.signal.throwIfAborted();
     return runToEnd(program, log, (cancel) => {
       token.onCancellationRequested(cancel);
+      this.#abandoned.signal.addEventListener("abort", cancel, { once: true });
     });
   }
 

@@ -43,6 +43,7 @@ const LOG_LEVELS: Record<string, "debug" | "info" | "warn" | "error"> = {
  * The server's process and its life.
  *
  *     stopped ── needed, restart ──▶ starting ──▶ running ── ends by itself ──▶ crashed ──▶ starting
+ *        ▲               replace ── installing ──▶ starting
  *        ▲                              ├──▶ missing        (no program)           ╰──▶ crashed, given up
  *        ╰── stop                       ╰──▶ incompatible   (another version)           (third time in three minutes)
  */
@@ -137,7 +138,23 @@ export class Server implements Listener {
     });
   }
 
+  /** Ends what runs, has the program itself replaced, and starts anew, whether that went well or not. */
+  replace(install: () => Promise<void>): Promise<void> {
+    this.#crashes.clear();
+    return this.#inTurn(async () => {
+      await this.#end();
+      this.#set({ state: "installing" });
+      try {
+        await install();
+      } finally {
+        await this.#begin();
+      }
+    });
+  }
+
+  /** Ends it for good, and an installation that is under way. */
   stop(): Promise<void> {
+    this.#installation.abandon();
     return this.#inTurn(() => this.#end());
   }
 

@@ -25,6 +25,7 @@ export interface StatusText {
 }
 
 const SERVER: Record<Exclude<ServerStatus["state"], "running">, Pick<StatusText, "icon" | "text" | "tone">> = {
+  installing: { icon: "loading~spin", text: "Agent: being installed", tone: "plain" },
   starting: { icon: "loading~spin", text: "Agent: starting", tone: "plain" },
   stopped: { icon: "circle-slash", text: "Agent: stopped", tone: "plain" },
   crashed: { icon: "error", text: "Agent: crashed", tone: "error" },

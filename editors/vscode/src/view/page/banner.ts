@@ -5,6 +5,7 @@ import { icon } from "../markdown/icons";
 import { button, make, show } from "../markdown/nodes";
 
 const TITLES: Readonly<Record<ServerStatus["state"], string>> = {
+  installing: "Installing the server…",
   starting: "Starting the server…",
   running: "",
   stopped: "The server has stopped.",
@@ -27,9 +28,9 @@ export class Banner {
       this.element.removeAttribute("role");
       return;
     }
-    if (status.state === "starting") {
+    if (status.state === "installing" || status.state === "starting") {
       this.element.removeAttribute("role");
-      this.element.replaceChildren(make("p", { class: "banner-title", text: TITLES.starting }));
+      this.element.replaceChildren(make("p", { class: "banner-title", text: TITLES[status.state] }));
       return;
     }
     const gaveUp = status.gaveUp

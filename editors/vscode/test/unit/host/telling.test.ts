@@ -131,7 +131,7 @@ describe("the status bar", () => {
     expect(at({ session: session({ contextTokens: 950 }) })).toBe("claude-x · 950 tokens");
   });
 
-  it.each(["starting", "stopped", "crashed", "missing", "incompatible"] as const)(
+  it.each(["installing", "starting", "stopped", "crashed", "missing", "incompatible"] as const)(
     "says that the server is %s",
     (name) => {
       const told = statusText(standing({ server: { state: name, hint: "do this" } }));
