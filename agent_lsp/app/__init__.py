@@ -15,6 +15,7 @@ from agent_lsp.server.handlers import service
 from agent_lsp.server.handshake import Configuration
 from agent_lsp.server.hub import Hub
 from agent_lsp.server.uris import path_of
+from agent_lsp.sessions.pages import Pages
 from agent_lsp.slotted import replace
 from agent_lsp.wire.service import Service
 
@@ -31,6 +32,7 @@ def build(connection: Connection) -> Service:
 
     app = App(greeted.configuration.origin, _workspace(greeted.client.workspace), os.environ, warn)
     hub = Hub(connection, app, app.store, app.settings.limits.max_sessions)
+    pages = Pages(app.data, app.workshop.own_commands(), app.accounts.prices, app.accounts.store.flush)
 
     if keep_days := app.settings.sessions.keep_days:
         connection.spawn(asyncio.to_thread(forget_old, app.data, app.store, keep_days))
@@ -44,7 +46,7 @@ def build(connection: Connection) -> Service:
             for opened in hub.sessions():
                 opened.session.credential_changed()
 
-    return replace(service(connection, hub, configured), close=close)
+    return replace(service(connection, hub, pages, configured), close=close)
 
 
 def _workspace(uri: str | None) -> Path:

@@ -35,6 +35,10 @@ class Accounts:
         """US dollars for a request that ended at `ts`; None when the price is unknown."""
         return self._prices.cost_usd(provider, model, tokens, ts)
 
+    def prices(self) -> str:
+        """The configured prices in force, for another process (`usage.prices.PriceList.read`)."""
+        return self._prices.written()
+
     def budget(self, model: str) -> Budget:
         """The budget of a new session on `model`."""
         return Budget(self._limits, model, self.cost_usd, self._day)

@@ -73,10 +73,10 @@ class App:
         self.settings: Settings = validate(merged)
         providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
         self._models = Models(self.settings, providers, environ, self.data.root)
-        self._accounts = Accounts(self.data.root, self.settings)
+        self.accounts = Accounts(self.data.root, self.settings)
         self._telemetry = Telemetry(self.settings, warn)
-        self._workshop = Workshop(self.data, Path(merged.user_file), environ, self._models.secrets, warn)
-        self._workshop.configure(self.settings, key_variables(providers))
+        self.workshop = Workshop(self.data, Path(merged.user_file), environ, self._models.secrets, warn)
+        self.workshop.configure(self.settings, key_variables(providers))
         self._loops = Loops(self._models, lambda: self.settings, self._begin_preparation)
 
     def configure(self, merged: Merged) -> bool:
@@ -85,9 +85,9 @@ class App:
         Whether it says anything else of providers than the one before.
         """
         self.settings = validate(merged)
-        self._accounts.configure(self.settings)
+        self.accounts.configure(self.settings)
         providers: dict[str, dict[str, Any]] = merged.values.get("providers", {})
-        self._workshop.configure(self.settings, key_variables(providers))
+        self.workshop.configure(self.settings, key_variables(providers))
         return self._models.configure(self.settings, providers)
 
     @property
@@ -156,6 +156,7 @@ class App:
         if settings.tools is not None:
             outfit.equipment.toolset.keep(settings.tools)
         outfit.equipment.instructions.resume(messages)
+        outfit.equipment.recall(past and past.files)
         opened = self._plug(meta, model, trace, outfit, spec)
         opened.session.replay(messages, past.call_ids if past else ())
         if past:
@@ -174,17 +175,17 @@ class App:
         """Plugs it all together."""
         toolset, paths, client, grants = outfit.equipment.toolset, outfit.equipment.paths, outfit.client, outfit.grants
         files = outfit.equipment.files
-        guard = Guard(grants, paths, self._workshop.command_policy)
+        guard = Guard(grants, paths, self.workshop.command_policy)
         approver = SessionApprover(guard, toolset, client.person, outfit.equipment.admission.allow)
         scratchpad = outfit.equipment.scratchpad
         pictures, goal_file = ScratchpadPictures(scratchpad), ScratchpadGoalFile(scratchpad)
-        budget = client.budget.child(model.name) if client.budget else self._accounts.budget(model.name)
+        budget = client.budget.child(model.name) if client.budget else self.accounts.budget(model.name)
         sink = files.overheard(client.sink)
         ports = Ports(self._models.llm(model), toolset, approver, trace, sink, pictures, goal_file)
         ports = self._telemetry.observed(ports, meta, model)
         session = Session(
             meta,
-            ports if spec.ephemeral else self._accounts.metered(ports, meta, model),
+            ports if spec.ephemeral else self.accounts.metered(ports, meta, model),
             self._models.options(model.endpoint, spec.max_turns),
             budget,
             thinking_level=spec.thinking_level or self.settings.thinking_level,
@@ -201,7 +202,7 @@ class App:
             return Grants(spec.approval_mode or self.settings.approval_mode, rules)
 
         order = replace(order, describe=self._describe())
-        return outfit(self._workshop, order, client, grants, self._begin_child, purposes(self.settings.agents))
+        return outfit(self.workshop, order, client, grants, self._begin_child, purposes(self.settings.agents))
 
     def _describe(self) -> Describe | None:
         name = self.settings.tools.vision_model
@@ -239,7 +240,7 @@ class App:
 
     def warm_up(self, model: Model) -> None:
         """Imports what the first request will need, in a thread: the person is still typing."""
-        self._warming.begin(self._workshop.warm_up)
+        self._warming.begin(self.workshop.warm_up)
         if model.endpoint.api != REHEARSAL:
             self._warming.begin(import_client)
 
@@ -255,16 +256,16 @@ class App:
     def toolset(self, workspace: Path) -> Toolset:
         """The tools that a new session would have there."""
         crew = Crew(NoSubagents(purposes(self.settings.agents)), SessionPlanMode(Grants()))
-        return self._workshop.equip(new_session_id(), workspace, None, crew).toolset
+        return self.workshop.equip(new_session_id(), workspace, None, crew).toolset
 
     def usage(self, session_id: str | None, from_: str | None, to: str | None, group_by: GroupBy) -> UsageReport:
         """What was used; blocks."""
-        return self._accounts.store.query(session_id, from_, to, group_by)
+        return self.accounts.store.query(session_id, from_, to, group_by)
 
     async def close(self) -> None:
         """Ends all commands and lets go of connections to providers."""
-        await self._workshop.close()
-        await asyncio.gather(self._accounts.close(), self._telemetry.close())
+        await self.workshop.close()
+        await asyncio.gather(self.accounts.close(), self._telemetry.close())
         await self._warming.close()
         if http := sys.modules.get(CLIENT):
             await http.close()

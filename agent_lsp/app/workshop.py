@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ from agent_lsp.config.settings import Settings
 from agent_lsp.policy.admission import Admission
 from agent_lsp.policy.late_commands import LateCommandPolicy
 from agent_lsp.policy.paths import PathRules
+from agent_lsp.sessions.file_records import FileRecords
 from agent_lsp.sessions.files import SessionFiles
 from agent_lsp.sessions.instructions import Instructions, Sources
 from agent_lsp.sessions.open_session import Client
@@ -23,7 +25,7 @@ from agent_lsp.slotted import field, frozen
 from agent_lsp.tools.disk import DiskEditor
 from agent_lsp.tools.errands import NoSubagents
 from agent_lsp.tools.late import ToolContext, late_tools
-from agent_lsp.tools.processes import Processes
+from agent_lsp.tools.processes import Commands, Processes
 from agent_lsp.tools.sandbox import Sandbox
 from agent_lsp.tools.tool import CURRENT_CALL
 from agent_lsp.tools.toolset import ToolLimits, Toolset
@@ -58,9 +60,27 @@ class Equipment:
     toolset: Toolset
     paths: PathRules
     instructions: Instructions
-    scratchpad: Path
+    workspace: Workspace
     files: SessionFiles
     admission: Admission
+
+    @property
+    def scratchpad(self) -> Path:
+        """The session's own folder."""
+        return self.workspace.scratchpad
+
+    def recall(self, records: FileRecords | None) -> None:
+        """Goes on with a session of which a trace has these records of files."""
+        if records is None:
+            return
+        paths, root = self.paths, Path(os.path.abspath(self.workspace.root))  # noqa: PTH100 - links stay
+
+        def is_plain(path: Path) -> bool:
+            place = paths.place(path)
+            expected = paths.workspace / path.relative_to(root) if path.is_relative_to(root) else path
+            return place.standing == "inside" and place.path == expected
+
+        self.files.recall(records, self.workspace.locate, is_plain)
 
 
 @frozen
@@ -139,7 +159,11 @@ class Workshop:
         toolset.watch(instructions.touched)
         if servers:
             toolset.add_late(self._servers(servers, root))
-        return Equipment(toolset, paths, instructions, workspace.scratchpad, files, admission)
+        return Equipment(toolset, paths, instructions, workspace, files, admission)
+
+    def own_commands(self) -> Commands:
+        """Commands of no session: they end with the process."""
+        return self._processes.session()
 
     def warm_up(self) -> None:
         """Imports what a first request needs of the tools, and what servers of tools need, if there are any."""

@@ -23,8 +23,18 @@ def data_dir(given: Path | None) -> DataDir:
     return DataDir(given.absolute() if given else Path(load().data_dir))
 
 
-def prices() -> PriceList:
-    """The prices in force; with a configuration that cannot be read, those of the bundled list alone."""
+def prices(file: str | None = None) -> PriceList:
+    """The prices in `file` (`-`: stdin), else those in force.
+
+    With a configuration that cannot be read those of the bundled list alone. Raises ConfigError for a bad file.
+    """
+    if file is not None:
+        try:
+            return PriceList.read(sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(f"{file}: {error.strerror}", source=file) from error
+        except ValueError as error:
+            raise ConfigError(f"{file}: no prices by provider and model, as JSON", source=file) from error
     try:
         return PriceList(validate(load()).providers)
     except ConfigError as error:

@@ -31,6 +31,9 @@ def add_trace(add: Add) -> None:
     page = _add_action(actions.add_parser, "html", "as one HTML file that needs nothing else", _html)
     page.add_argument("-o", "--output", metavar="OUT", help="where to; - is stdout; default: SESSION.html")
     page.add_argument("--open", action="store_true", help="show it in the browser")
+    page.add_argument(
+        "--prices", metavar="FILE", help="JSON of prices by provider and model, in place of configured ones; - is stdin"
+    )
     _add_action(actions.add_parser, "verify", "check its structure; ends with 1 if it is not sound", _verify)
     again = "run it again, offline, on the recorded replies and outputs; ends with 1 if it comes out otherwise"
     _add_action(actions.add_parser, "replay", again, _replay)
@@ -57,7 +60,7 @@ def _show(given: argparse.Namespace) -> int:
 def _html(given: argparse.Namespace) -> int:
     files = _files(given)
     with _reading():
-        page = render(read_timeline(files), prices().cost_usd)
+        page = render(read_timeline(files), prices(given.prices).cost_usd)
     target = given.output or f"{files[-1].stem.rpartition('_')[0] or files[-1].stem}.html"
     return show_page(page, target, is_opened=given.open)
 

@@ -54,12 +54,12 @@ def _usage(given: argparse.Namespace) -> int:
         print(json.dumps(report(given.by or "model").as_json(), indent=2, ensure_ascii=False))
         return 0
     days = report("day")
-    if not days.totals.requests:
-        print("nothing was used" + (f" since {visible_line(begin)}" if begin else ""))
-        return 0
     if given.html or given.open:
         reports = Reports(days, report("model"), report("session"))
         return show_page(render(reports, _span(begin, given)), given.html or "usage.html", is_opened=given.open)
+    if not days.totals.requests:
+        print("nothing was used" + (f" since {visible_line(begin)}" if begin else ""))
+        return 0
     if given.by in (None, "day"):
         _print(_chart(days.rows))
     if given.by != "day":

@@ -32,10 +32,17 @@ def render(reports: Reports, span: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>agent-lsp usage</title>\n<style>\n{_style()}</style>\n</head>\n<body>\n"
-        f"<h1>Usage</h1><p>{text(span)}. Days are those of UTC.</p>\n{_cards(reports.days)}"
-        f"<h2>By day</h2>\n{_days(reports.days.rows)}"
+        f"<h1>Usage</h1><p>{text(span)}. Days are those of UTC.</p>\n{_body(reports)}</body>\n</html>\n"
+    )
+
+
+def _body(reports: Reports) -> str:
+    if not reports.days.rows:
+        return "<p>Nothing was used.</p>\n"
+    return (
+        f"{_cards(reports.days)}<h2>By day</h2>\n{_days(reports.days.rows)}"
         f"<h2>By model</h2>\n{_table(reports.models.rows)}<h2>By session</h2>\n{_table(reports.sessions.rows)}"
-        f"{_errors(reports.days)}</body>\n</html>\n"
+        f"{_errors(reports.days)}"
     )
 
 

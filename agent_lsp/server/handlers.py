@@ -18,6 +18,7 @@ from agent_lsp.wire.service import Method, Service
 
 if TYPE_CHECKING:
     from agent_lsp.server.run_handlers import RunHandlers
+    from agent_lsp.sessions.pages import Pages
 
 
 _RUNS = ("agent/run", "agent/steer", "agent/unsteer", "agent/abort", "agent/retryNow")
@@ -25,17 +26,19 @@ _RUN_NOTIFICATIONS = ("window/workDoneProgress/cancel",)
 _EDITS = ("agent/edits", "agent/edits/keep", "agent/edits/undo")
 _SNAPSHOTS = ("agent/session/snapshot",)
 _USAGE = ("agent/usage",)
+_PAGES = ("agent/session/page", "agent/usage/page")
 
 
-def service(connection: Connection, hub: Hub, configured: Callable[[Configuration], None]) -> Service:
+def service(connection: Connection, hub: Hub, pages: Pages, configured: Callable[[Configuration], None]) -> Service:
     """What the connection serves, on the sessions of `hub`. `configured` gets the configuration whenever it changes."""
     sessions, contexts, models = SessionHandlers(connection, hub), CompactHandlers(hub), ModelHandlers(connection, hub)
-    late = _Late(connection, hub)
+    late = _Late(connection, hub, pages)
     groups: Groups[Method[Any]] = {
         _RUNS: lambda: late.runs.requests(),
         _EDITS: late.edits,
         _SNAPSHOTS: late.snapshots,
         _USAGE: late.usage,
+        _PAGES: late.pages,
     }
     requests = LateHandlers(sessions.requests() | contexts.requests() | models.requests(), groups)
     client = connection.greeted.client
@@ -59,8 +62,8 @@ def service(connection: Connection, hub: Hub, configured: Callable[[Configuratio
 class _Late:
     """Imports and makes handlers: 6 ms that the first session need not wait for."""
 
-    def __init__(self, connection: Connection, hub: Hub) -> None:
-        self._connection, self._hub = connection, hub
+    def __init__(self, connection: Connection, hub: Hub, pages: Pages) -> None:
+        self._connection, self._hub, self._pages = connection, hub, pages
 
     @cached_property
     def runs(self) -> RunHandlers:
@@ -86,3 +89,9 @@ class _Late:
         from agent_lsp.server.usage_handlers import UsageHandlers
 
         return UsageHandlers(self._hub).requests()
+
+    def pages(self) -> dict[str, Method[Any]]:
+        """Those of pages."""
+        from agent_lsp.server.page_handlers import PageHandlers
+
+        return PageHandlers(self._pages).requests()

@@ -175,7 +175,7 @@ class Hub:
         return listed, page.next_cursor
 
     async def delete(self, session_id: str, closing: asyncio.Task[None] | None) -> None:
-        """Removes a session's traces and scratchpad, once it is closed. Raises SessionNotFound or SessionBusy."""
+        """Removes a session's traces, scratchpad and page, once it is closed. Raises SessionNotFound or SessionBusy."""
         if closing:
             await asyncio.shield(closing)
             if not self._store.exists(session_id):

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
 
 from agent_lsp.engine.session import Session
-from agent_lsp.errors import SessionNotFound
+from agent_lsp.errors import RequestRefused, SessionNotFound
 from agent_lsp.messages.events import Finish
 from agent_lsp.policy.visible import visible, visible_line
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub, Served
+from agent_lsp.server.page_handlers import PageAnswer
 from agent_lsp.server.plain_capabilities import declared, shown_document, shows_documents
 from agent_lsp.server.plain_transcript import Transcript
 from agent_lsp.server.run_methods import RunAnswer
-from agent_lsp.server.uris import uri_of
+from agent_lsp.server.uris import path_of, uri_of
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 
 MOST_CHARS = 1000
@@ -109,13 +110,25 @@ class Answers:
         if not self.can_open or not await self._opens(path, take_focus=True):
             self.say("info", f"Written to {path}")
 
+    async def browse(self, page: Awaitable[PageAnswer]) -> None:
+        """Has the client open a page in a browser once it is made, or tells where it is, or why there is none."""
+        try:
+            uri = (await page).uri
+        except RequestRefused as error:
+            self.say("error", error.message)
+            return
+        if not self.can_open or not await self._shows({"uri": uri, "external": True}):
+            self.say("info", f"Written to {path_of(uri, 'uri')}")
+
     async def _opens(self, path: Path, *, take_focus: bool) -> bool:
         name = declared(self._connection.greeted.client.params, "clientInfo", "name")
-        params = shown_document(name, uri_of(path), take_focus=take_focus)
+        return await self._shows(shown_document(name, uri_of(path), take_focus=take_focus))
+
+    async def _shows(self, params: dict[str, Any]) -> bool:
         try:
             result = await self._connection.request("window/showDocument", params)
         except (PeerError, ConnectionLost) as error:
-            _log.info("%s was not opened: %s", path, error.message)
+            _log.info("%s was not opened: %s", params["uri"], error.message)
             return False
         return isinstance(result, dict) and cast("dict[str, Any]", result).get("success") is True
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-COMMANDS = ("agent.run", "agent.steer", "agent.abort", "agent.compact", "agent.showTranscript")
+COMMANDS = (
+    "agent.run",
+    "agent.steer",
+    "agent.abort",
+    "agent.compact",
+    "agent.showTranscript",
+    "agent.showTrace",
+    "agent.showUsage",
+)
 EDIT_COMMANDS = ("agent.keepEdit", "agent.undoEdit", "agent.showEdit")
 QUICK_FIX, REFACTOR, REWRITE, ANY_KIND = "quickfix", "refactor", "refactor.rewrite", ""
 """Kinds of code actions; `ANY_KIND` is the root of all, for what has no kind of its own."""

@@ -2,7 +2,7 @@
 
 agent.run              [prompt, {uri, range}?, {wait: true}?]
 agent.steer            [text]
-agent.abort  agent.compact  agent.showTranscript
+agent.abort  agent.compact  agent.showTranscript  agent.showTrace  agent.showUsage
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class PlainHandlers:
         self._connection, self._hub, self._methods = connection, hub, methods
         self._answers = Answers(connection, hub)
         self._lenses = Lenses(connection, hub, methods, self._answers)
-        self._commands: dict[str, Callable[[ExecuteParams, Call], Any]] = dict(
-            zip(COMMANDS, (self._run, self._steer, self._abort, self._compact, self._show_transcript), strict=True)
-        )
+        shows = (self._show_transcript, self._show_trace, self._show_usage)
+        commands = (self._run, self._steer, self._abort, self._compact, *shows)
+        self._commands: dict[str, Callable[[ExecuteParams, Call], Any]] = dict(zip(COMMANDS, commands, strict=True))
         self._commands |= self._lenses.commands()
 
     def requests(self) -> dict[str, Method[Any]]:
@@ -136,6 +136,17 @@ class PlainHandlers:
         uri = self._answers.uri(served)
         self._connection.spawn(self._answers.show(served))
         return {"uri": uri}
+
+    def _show_trace(self, _: ExecuteParams, call: Call) -> dict[str, str]:
+        """Answered before the page is made, which can take longer than some clients wait for a command."""
+        session_id = self._current().session.session_id
+        page = self._methods["agent/session/page"].serve(call, sessionId=session_id)
+        self._connection.spawn(self._answers.browse(page))
+        return {}
+
+    def _show_usage(self, _: ExecuteParams, call: Call) -> dict[str, str]:
+        self._connection.spawn(self._answers.browse(self._methods["agent/usage/page"].serve(call)))
+        return {}
 
     def _current(self) -> Served:
         """The session that a command is about."""

@@ -17,6 +17,7 @@ from agent_lsp.server import reference_told as t
 from agent_lsp.server import run_methods as r
 from agent_lsp.server.configuration import OptionsParams, TrustParams
 from agent_lsp.server.edits import ChosenParams, EditList, EditsParams
+from agent_lsp.server.page_handlers import PageAnswer
 from agent_lsp.server.usage_handlers import UsageParams
 
 
@@ -51,6 +52,9 @@ REQUESTS: Mapping[str, Exchange] = {
     "agent/session/close": Exchange(m.NamedSessionParams, s.Nothing, "Ends what runs; the trace stays."),
     "agent/session/delete": Exchange(m.NamedSessionParams, s.Nothing, "Closes it and removes what was kept of it."),
     "agent/session/snapshot": Exchange(m.NamedSessionParams, s.Snapshot, "A session's records as of this moment."),
+    "agent/session/page": Exchange(
+        m.NamedSessionParams, PageAnswer, "Makes a page of HTML of a session's trace as of now, and says where it is."
+    ),
     "agent/run": Exchange(
         r.RunParams,
         r.RunAnswer,
@@ -74,6 +78,9 @@ REQUESTS: Mapping[str, Exchange] = {
     "agent/models": Exchange(m.NoParams, s.Models, "The models there are."),
     "agent/models/test": Exchange(m.ModelTestParams, s.ModelTest, "Tries a model out with the smallest request."),
     "agent/usage": Exchange(UsageParams, s.Usage, "Tokens and costs, in a time, by model, day or session."),
+    "agent/usage/page": Exchange(
+        m.NoParams, PageAnswer, "Makes a page of HTML of what all sessions have used in the last 30 days."
+    ),
 }
 """What a client may ask, by name."""
 

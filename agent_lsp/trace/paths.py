@@ -2,6 +2,7 @@
 
     sessions/2026-11-29/<session_id>_001.jsonl    a trace file for each context of the session
     scratchpad/<session_id>/                      what the session keeps beside its trace
+    pages/<session_id>.html, pages/usage.html     what was last made of them to look at in a browser
 
 Directories are made with mode 0700, files with 0600. The folder of a session follows from its id.
 """
@@ -74,6 +75,21 @@ class DataDir:
         directory = self.scratchpad(session_id)
         make_private(directory)
         return directory
+
+    @property
+    def pages(self) -> Path:
+        """The folder of all pages."""
+        return self.root / "pages"
+
+    @property
+    def usage_page(self) -> Path:
+        """The page of what was used."""
+        return self.pages / "usage.html"
+
+    def page(self, session_id: str) -> Path:
+        """The page of the session's trace, there or not. SessionNotFound when the id is none."""
+        _checked(session_id)
+        return self.pages / f"{session_id}.html"
 
     def trace_path(self, session_id: str, index: int) -> Path:
         """The path of a session's trace file. SessionNotFound when the id is none."""

@@ -136,16 +136,19 @@ class SessionStore:
         return self._data.scratchpad(session_id)
 
     def delete(self, session_id: str) -> None:
-        """Removes a session's traces and its scratchpad.
+        """Removes a session's traces, its scratchpad and its page.
 
-        SessionNotFound when there is neither, SessionBusy while any process has the session open. OSError when the disk
-        refuses; what is left can be deleted again.
+        SessionNotFound when there is none of them, SessionBusy while any process has the session open. OSError when the
+        disk refuses; what is left can be deleted again.
         """
-        scratchpad = self._data.scratchpad(session_id)
-        if self.exists(session_id) or not scratchpad.is_dir():
+        scratchpad, page = self._data.scratchpad(session_id), self._data.page(session_id)
+        if self.exists(session_id) or not (scratchpad.is_dir() or page.is_file()):
             self._delete_traces(session_id)
         if scratchpad.is_dir():
             shutil.rmtree(scratchpad)
+        # Only now: whoever makes the page meanwhile looks afterwards whether the traces are still there.
+        for one in (page, *page.parent.glob(f".{page.name}.*")):
+            one.unlink(missing_ok=True)
 
     def _delete_traces(self, session_id: str) -> None:
         lock = lock_newest(self._data, session_id)

@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
 
-from agent_lsp.config.sections import Prices, Provider
+from pydantic import TypeAdapter
+
+from agent_lsp.config.sections import Model, Prices, Provider
 from agent_lsp.messages.events import TokenCounts
 
 _log = logging.getLogger(__name__)
@@ -44,6 +46,12 @@ _WRITES_CACHE = frozenset({"anthropic"})
 class PriceList:
     """Says what requests cost. Safe to use from any thread."""
 
+    @classmethod
+    def read(cls, written: str) -> PriceList:
+        """The list that `written` was made of. ValueError when it is none."""
+        prices = _written_form().validate_json(written)
+        return cls({name: _provider(models) for name, models in prices.items()})
+
     def __init__(self, providers: Mapping[str, Provider]) -> None:
         self._configured = {
             (provider, model): settings.prices
@@ -52,12 +60,28 @@ class PriceList:
             if settings.prices is not None
         }
 
+    def written(self) -> str:
+        """The configured prices as JSON, by provider and model, for another process to `read`."""
+        by_provider: dict[str, dict[str, Prices]] = {}
+        for (provider, model), prices in self._configured.items():
+            by_provider.setdefault(provider, {})[model] = prices
+        return _written_form().dump_json(by_provider).decode()
+
     def cost_usd(self, provider: str, model: str, tokens: TokenCounts, ts: str) -> float | None:
         """US dollars for a request that ended at `ts` (prices change); None when the price is unknown."""
         if (prices := self._configured.get((provider, model))) is not None:
             return _at(prices, tokens)
         listed = _LISTED_AS.get(provider)
         return _listed_cost(listed, model, tokens, ts, written=provider in _WRITES_CACHE) if listed else None
+
+
+@cache
+def _written_form() -> TypeAdapter[dict[str, dict[str, Prices]]]:
+    return TypeAdapter(dict[str, dict[str, Prices]])
+
+
+def _provider(prices: Mapping[str, Prices]) -> Provider:
+    return Provider(models={model: Model(prices=one) for model, one in prices.items()})
 
 
 def _at(prices: Prices, tokens: TokenCounts) -> float:

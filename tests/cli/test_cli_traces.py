@@ -1,3 +1,4 @@
+import io
 import stat
 import webbrowser
 
@@ -57,6 +58,20 @@ def test_the_page_goes_where_it_is_told_to(command, trace, tmp_path):
     assert command("html", trace, "-o", tmp_path / "x.html")[0] == 0
     assert (tmp_path / "x.html").exists()
     assert command("html", trace, "-o", tmp_path / "no" / "x.html")[0] == 2
+
+
+def test_the_page_counts_with_the_prices_that_it_is_given(command, trace, tmp_path, monkeypatch):
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"anthropic": {"claude-sonnet-4-5": {"input": 0}}}')
+    assert "<strong>$0.00</strong>" in command("html", trace, "-o", "-", "--prices", prices)[1].out
+    monkeypatch.setattr("sys.stdin", io.StringIO(prices.read_text()))
+    assert "<strong>$0.00</strong>" in command("html", trace, "-o", "-", "--prices", "-")[1].out
+
+    prices.write_text("[1]")
+    for file in (prices, tmp_path / "none.json"):
+        status, said = command("html", trace, "--prices", file)
+        assert (status, said.out) == (2, "")
+        assert said.err.startswith(f"agent-lsp: {file}: ") and said.err.count("\n") == 1
 
 
 def test_the_page_is_opened_when_that_is_wished(command, trace, tmp_path, monkeypatch):

@@ -144,5 +144,12 @@ def test_the_page_goes_to_stdout_and_into_the_browser(usage, tmp_path, monkeypat
     assert opened == [(tmp_path / "usage.html").as_uri()]
 
 
+def test_the_page_of_a_time_without_any_says_so_and_names_the_time(tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert main(["usage", "--from", "2026-01-01", "--html", str(page), "--data-dir", str(tmp_path)]) == 0
+    assert "All sessions, since 2026-01-01" in page.read_text()
+    assert "Nothing was used." in page.read_text()
+
+
 def test_a_page_that_cannot_be_written_is_said(usage, tmp_path, capsys):
     assert usage("--html", str(tmp_path / "no" / "page.html"))[0] == 2

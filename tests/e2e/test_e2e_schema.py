@@ -85,6 +85,8 @@ async def test_every_answer_question_and_notification_fits_its_schema(greet, mod
         await ask(method, **id)
     await ask("agent/rules/revoke", ruleIds=[])
     await ask("agent/usage", groupBy="day", **{"from": "2020-01-01"})
+    await ask("agent/session/page", **id)
+    await ask("agent/usage/page")
     await ask("agent/models")
     model.script([say("OK")])
     await ask("agent/models/test", model="chat/big")

@@ -172,7 +172,8 @@ def test_no_arguments_make_a_bug_appear(tmp_path, command, arguments):
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
-    ("command", "arguments"), [("steer", ["x"]), ("abort", []), ("compact", []), ("showTranscript", [])]
+    ("command", "arguments"),
+    [("steer", ["x"]), ("abort", []), ("compact", []), ("showTranscript", []), ("showTrace", [])],
 )
 async def test_what_needs_a_session_says_how_to_get_one(tmp_path, monkeypatch, command, arguments):
     async with front_end(tmp_path, monkeypatch, plain=True) as (client, _):

@@ -8,6 +8,7 @@ from agent_lsp.server.compact_handlers import CompactHandlers
 from agent_lsp.server.configuration import ConfigurationHandlers
 from agent_lsp.server.edits import EditHandlers
 from agent_lsp.server.model_handlers import ModelHandlers
+from agent_lsp.server.page_handlers import PageHandlers
 from agent_lsp.server.protocol_schema import protocol_schema
 from agent_lsp.server.protocol_typescript import typescript
 from agent_lsp.server.run_handlers import RunHandlers
@@ -24,6 +25,7 @@ def served():
         EditHandlers(None),
         SnapshotHandlers(None),
         UsageHandlers(None),
+        PageHandlers(None),
         ModelHandlers(None, SimpleNamespace(opener=SimpleNamespace(models=None))),
     )
     return {name: method.params for one in handlers for name, method in one.requests().items()}

@@ -316,6 +316,26 @@ async def test_deleting_removes_traces_and_scratchpad_and_leaves_the_others(stor
 
 
 @pytest.mark.asyncio
+async def test_deleting_removes_the_page_and_what_was_being_written_of_it(store, data, make):
+    id, kept = await make(), await make()
+    data.pages.mkdir()
+    for name in (data.page(id).name, f".{data.page(id).name}.0123abcd", data.page(kept).name, data.usage_page.name):
+        (data.pages / name).write_text("x")
+    store.delete(id)
+    assert {path.name for path in data.pages.iterdir()} == {data.page(kept).name, data.usage_page.name}
+
+
+@pytest.mark.asyncio
+async def test_a_page_that_was_left_alone_can_be_deleted(store, data):
+    data.pages.mkdir(parents=True)
+    data.page(id := new_session_id()).write_text("x")
+    store.delete(id)
+    assert list(data.pages.iterdir()) == []
+    with pytest.raises(SessionNotFound):
+        store.delete(id)
+
+
+@pytest.mark.asyncio
 async def test_deleting_the_last_session_of_a_day_removes_its_folder(store, data, make):
     store.delete(await make())
     assert list(data.sessions.iterdir()) == []

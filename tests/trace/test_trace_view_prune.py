@@ -101,6 +101,22 @@ def test_traces_and_scratch_files_are_gone_and_the_bytes_counted(kept):
     assert not kept.data.scratchpad(session).exists()
 
 
+def test_pages_go_too_and_count(kept):
+    session, orphan = kept.session(days=10), kept.session(days=7)
+    kept.data.pages.mkdir()
+    for one, days in ((session, 10), (orphan, 7)):
+        kept.data.page(one).write_bytes(b"x" * 5000)
+        kept.touch(kept.data.page(one), days)
+    kept.data.usage_page.write_text("of no session")
+    kept.data.trace_files(orphan)[0].path.unlink()
+
+    done = kept.prune(older_than_days=1)
+
+    assert done.removed == (session, orphan)
+    assert done.freed_bytes > 10_000
+    assert [one.name for one in kept.data.pages.iterdir()] == [kept.data.usage_page.name]
+
+
 def test_an_open_session_stays_with_its_subagents(kept):
     parent = kept.session(days=10)
     child = kept.session(days=10, parent=parent)

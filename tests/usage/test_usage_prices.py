@@ -30,6 +30,15 @@ def test_a_price_of_nothing_is_known_and_no_price_is_unknown():
     assert PriceList({}).cost_usd("rehearsal", "rehearsal", COUNTS, AT) is None
 
 
+def test_another_process_reads_the_same_prices():
+    read = PriceList.read(configured(input=1.0, cache_read=0.1, output=5.0).written())
+    assert read.cost_usd("local", "m", COUNTS, AT) == pytest.approx(6.1)
+    assert PriceList.read(PriceList({}).written()).cost_usd("local", "m", COUNTS, AT) is None
+    for nonsense in ("", "[]", '{"local": {"m": {"input": "much"}}}', '{"local": {"m": {"input": -1}}}'):
+        with pytest.raises(ValueError, match="validation error"):
+            PriceList.read(nonsense)
+
+
 def test_the_list_knows_the_built_in_providers_and_not_every_model():
     pytest.importorskip("genai_prices")
     counts = TokenCounts(cache_read=1000, cache_write=1000, output=100, total=2100)

@@ -62,7 +62,7 @@ def plan(data: DataDir, rules: Rules, now_s: float) -> list[Family]:
 
 
 def prune(store: SessionStore, families: Iterable[Family]) -> Pruned:
-    """Removes them, traces and scratchpads. Never raises; what is open stays whole, its subagents included."""
+    """Removes them, traces, scratchpads and pages. Never raises; what is open stays whole, its subagents included."""
     removed, kept, freed = list[str](), list[str](), 0
     for family in families:
         gone: list[str] = []
@@ -85,11 +85,11 @@ def _families(data: DataDir) -> Sequence[Family]:
     for session_id, files in data.all_trace_files().items():
         paths = [file.path for file in files]
         family = families.setdefault(_root(session_id, paths[-1]), Family())
-        _add(family, session_id, [*paths, *_files_in(data.scratchpad(session_id))])
+        _add(family, session_id, [*paths, *_beside(data, session_id)])
     known = {one for family in families.values() for one in family.session_ids}
-    for session_id in _scratchpads(data):
+    for session_id in {*_named_in(data.root / "scratchpad"), *_named_in(data.pages)}:
         if session_id not in known:  # left by an ephemeral session, or by one whose trace is gone
-            _add(families.setdefault(session_id, Family()), session_id, [*_files_in(data.scratchpad(session_id))])
+            _add(families.setdefault(session_id, Family()), session_id, _beside(data, session_id))
     for root, family in families.items():
         family.session_ids.sort(key=lambda one: one != root)
     return list(families.values())
@@ -113,12 +113,17 @@ def _root(session_id: str, newest: Path) -> str:
     return session_id
 
 
-def _scratchpads(data: DataDir) -> list[str]:
-    folder = data.root / "scratchpad"
+def _named_in(folder: Path) -> list[str]:
+    """The sessions that have something of their name there."""
     try:
-        return [one.name for one in folder.iterdir() if is_session_id(one.name)]
+        return [one.stem for one in folder.iterdir() if is_session_id(one.stem)]
     except OSError:
         return []
+
+
+def _beside(data: DataDir, session_id: str) -> list[Path]:
+    """What a session has beside its traces, and its page, there or not."""
+    return [*_files_in(data.scratchpad(session_id)), data.page(session_id)]
 
 
 def _files_in(folder: Path) -> list[Path]:

@@ -93,6 +93,11 @@ export interface UsageTotals {
   costUsd: number | null;
 }
 
+/** Where a page of HTML is, on the machine of the server. */
+export interface PageAnswer {
+  uri: string;
+}
+
 export interface UsageResult {
   rows: (UsageTotals & { key: string })[];
   totals: UsageTotals;

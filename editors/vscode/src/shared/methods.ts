@@ -19,6 +19,7 @@ export interface Requests {
   "agent/session/fork": [p.ForkParams, p.SessionInfo];
   "agent/session/delete": [p.NamedSessionParams, Nothing];
   "agent/session/snapshot": [p.NamedSessionParams, Record<string, unknown>];
+  "agent/session/page": [p.NamedSessionParams, p.PageAnswer];
   "agent/run": [p.RunParams, p.RunResult];
   "agent/steer": [p.SteerParams, p.SteerResult];
   "agent/unsteer": [p.UnsteerParams, { withdrawn: boolean }];
@@ -31,6 +32,7 @@ export interface Requests {
   "agent/rules/revoke": [{ ruleIds: string[] }, { rules: p.RuleInfo[] }];
   "agent/tools": [p.SessionParams, { tools: p.ToolInfo[] }];
   "agent/usage": [p.UsageParams, p.UsageResult];
+  "agent/usage/page": [Nothing, p.PageAnswer];
   "agent/models": [Nothing, p.ModelList];
   "agent/models/test": [{ model: p.ModelRef | string }, p.ModelTest];
   "agent/compact": [p.CompactParams, p.CompactResult];
@@ -53,6 +55,7 @@ export const METHODS = [
   "agent/session/fork",
   "agent/session/delete",
   "agent/session/snapshot",
+  "agent/session/page",
   "agent/run",
   "agent/steer",
   "agent/unsteer",
@@ -65,6 +68,7 @@ export const METHODS = [
   "agent/rules/revoke",
   "agent/tools",
   "agent/usage",
+  "agent/usage/page",
   "agent/models",
   "agent/models/test",
   "agent/compact",
