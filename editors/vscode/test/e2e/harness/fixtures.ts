@@ -35,6 +35,8 @@ interface WorkerOptions {
   readonly firstStart: boolean;
   /** Further configuration of the agent's server, as TOML. */
   readonly config: string;
+  /** Whether the tests install the extension themselves, into an editor where nothing of ours is set. */
+  readonly bare: boolean;
 }
 
 interface TestFixtures {
@@ -54,11 +56,17 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
   defaultModel: [null, { option: true, scope: "worker" }],
   firstStart: [false, { option: true, scope: "worker" }],
   config: ["", { option: true, scope: "worker" }],
+  bare: [false, { option: true, scope: "worker" }],
 
   stage: [
-    async ({ browser, trusted, settings, defaultModel, config, firstStart }, use) => {
+    async ({ browser, trusted, settings, defaultModel, config, firstStart, bare }, use) => {
       const model = await ScriptedModel.start();
-      const server = new VsCodeServer({ trusted, settings, config: configuration(model.url, defaultModel) + config });
+      const server = new VsCodeServer({
+        trusted,
+        settings,
+        config: configuration(model.url, defaultModel) + config,
+        bare,
+      });
       try {
         await server.start();
         const context = await browser.newContext({
@@ -70,7 +78,7 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
         await watch.over(context, page);
         const bench = new Workbench(page);
         await bench.open(server.url);
-        if (!firstStart) await bench.dismissWalkthrough();
+        if (!firstStart && !bare) await bench.dismissWalkthrough();
         await use({ server, model, page, watch, bench, chat: new Chat(bench) });
         await context.close();
       } finally {

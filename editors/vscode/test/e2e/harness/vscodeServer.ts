@@ -43,6 +43,8 @@ export interface ServerOptions {
   /** The TOML file of the agent's server. */
   readonly config: string;
   readonly settings: Readonly<Record<string, unknown>>;
+  /** Whether nothing of ours is installed or set yet, as where a person begins. */
+  readonly bare: boolean;
 }
 
 /** A folder with `workspace` (a copy of the sample), `data` of the agent's server, and everything of the editor. */
@@ -61,13 +63,7 @@ export class VsCodeServer {
     cpSync(join(__dirname, "../sample"), this.workspace, { recursive: true });
     mkdirSync(this.machine, { recursive: true });
     writeFileSync(join(this.root, "config.toml"), options.config);
-    this.settings = {
-      ...QUIET,
-      "agentLsp.server.path": required("AGENT_LSP"),
-      "agentLsp.server.configFile": join(this.root, "config.toml"),
-      "agentLsp.server.dataDir": this.agentData,
-      ...options.settings,
-    };
+    this.settings = { ...QUIET, ...(options.bare ? {} : this.ours()), ...options.settings };
     this.write();
   }
 
@@ -96,10 +92,12 @@ export class VsCodeServer {
   }
 
   async start(): Promise<void> {
-    execFileSync(process.execPath, [...this.arguments(), "--install-extension", required("VSIX")], {
-      env: this.environment(),
-      stdio: "pipe",
-    });
+    if (!this.options.bare) {
+      execFileSync(process.execPath, [...this.arguments(), "--install-extension", required("VSIX")], {
+        env: this.environment(),
+        stdio: "pipe",
+      });
+    }
     this.port = await freePort();
     const log = openSync(join(this.root, "server.log"), "a");
     const trust = this.options.trusted ? ["--disable-workspace-trust"] : [];
@@ -134,6 +132,14 @@ export class VsCodeServer {
     if (left.length > 0) {
       throw new Error(`left behind: ${left.map(({ pid: one, command }) => `${one} ${command}`).join("\n")}`);
     }
+  }
+
+  private ours(): Record<string, unknown> {
+    return {
+      "agentLsp.server.path": required("AGENT_LSP"),
+      "agentLsp.server.configFile": join(this.root, "config.toml"),
+      "agentLsp.server.dataDir": this.agentData,
+    };
   }
 
   private arguments(): string[] {
