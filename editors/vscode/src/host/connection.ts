@@ -8,8 +8,10 @@ import {
   type ConfigurationParams,
   type StaticFeature,
 } from "vscode-languageclient/node";
+import { within } from "../logic/deadline";
+import type { Ending } from "../logic/endings";
 import type { Introduction } from "../logic/versions";
-import type { BridgeError } from "../shared/bridge";
+import { SERVER_PATH, type BridgeError } from "../shared/bridge";
 import {
   ERROR_CODES,
   PROTOCOL_VERSION,
@@ -29,6 +31,8 @@ import type { Running } from "./process";
 import type { Settings } from "./settings";
 
 const SHUTDOWN_MS = 3000;
+/** A server answers `initialize` at once, but a machine may be busy; a program that is none never does. */
+const HANDSHAKE_MS = 60_000;
 /** The notification that lays `initializationOptions.agent` anew (`server/configuration.py`). */
 const OPTIONS = "agent/options";
 
@@ -52,13 +56,14 @@ export class Connection {
   readonly #client: LanguageClient;
   readonly #running: Running;
   readonly #settings: Settings;
-  #ending = false;
+  #isEnding = false;
+  #isLost = false;
 
   constructor(running: Running, settings: Settings, log: vscode.LogOutputChannel, listener: Listener) {
     this.#running = running;
     this.#settings = settings;
     const streams = { reader: running.stdout, writer: running.stdin };
-    this.#client = new LanguageClient("agentLsp", "Agent", () => Promise.resolve(streams), {
+    this.#client = new QuietClient("agentLsp", "Agent", () => Promise.resolve(streams), {
       documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
       outputChannel: log,
       initializationOptions: () => ({ agent: settings.forServer.options }),
@@ -66,8 +71,8 @@ export class Connection {
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {
-          if (!this.#ending) {
-            this.#ending = true;
+          if (!this.#isEnding && !this.#isLost) {
+            this.#isLost = true;
             listener.lost(this);
           }
           return { action: CloseAction.DoNotRestart, handled: true };
@@ -81,10 +86,13 @@ export class Connection {
     this.#listen(listener);
   }
 
-  /** Shakes hands. Rejects with one line when the server does not want to. */
+  /** Shakes hands. Rejects with one line when the server does not want to, or ends meanwhile. */
   async begin(): Promise<Introduction> {
+    const silent = `It has not answered within ${HANDSHAKE_MS / 1000} seconds. Is it agent-lsp? See ${SERVER_PATH}.`;
     try {
-      await this.#client.start();
+      // Asked a second time, the client tells how its start ends; the first time it does not when the connection is lost.
+      const started = Promise.all([this.#client.start(), this.#client.start()]);
+      await within(HANDSHAKE_MS, silent, started);
     } catch (error) {
       throw new Error(told(error).message, { cause: error });
     }
@@ -120,12 +128,13 @@ export class Connection {
     await this.#client.sendNotification(WORKSPACE_TRUST, { trusted: vscode.workspace.isTrusted });
   }
 
-  /** Says goodbye and waits until the process is gone. */
-  async end(): Promise<void> {
-    this.#ending = true;
-    await this.#client.stop(SHUTDOWN_MS).catch(() => undefined);
-    await this.#running.end(SHUTDOWN_MS);
+  /** Says goodbye and waits until the process is gone. How it went, when it went by itself before this was called. */
+  async end(): Promise<Ending | undefined> {
+    this.#isEnding = true;
+    await this.#client.stop(SHUTDOWN_MS);
+    const ending = await this.#running.end(SHUTDOWN_MS);
     await this.#client.dispose().catch(() => undefined);
+    return this.#isLost ? ending : undefined;
   }
 
   #listen(listener: Listener): void {
@@ -147,6 +156,18 @@ export class Connection {
   get #experimental(): (Partial<ModelList> & { protocolVersion?: unknown; methods?: string[] }) | undefined {
     const experimental = this.#client.initializeResult?.capabilities.experimental as { agent?: object } | undefined;
     return experimental?.agent;
+  }
+}
+
+/** What goes wrong is told by the extension, once and in words of its own; here it only goes into the log. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+
+  /** Stopping what has not begun is nothing. */
+  override async stop(timeoutMs?: number): Promise<void> {
+    await super.stop(timeoutMs).catch(() => undefined);
   }
 }
 

@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { oneLine } from "../logic/attention";
 import { SERVER_PATH, type Remedy, type ServerStatus } from "../shared/bridge";
 import type { Ctx } from "./ctx";
 import type { Server } from "./server";
@@ -31,9 +32,10 @@ function needsPerson({ state, gaveUp }: ServerStatus): boolean {
 
 const REMEDIES: Record<Remedy, string> = { install: "Install Server", settings: "Open Setting" };
 
-async function offer(hint: string, { remedy, gaveUp }: ServerStatus): Promise<void> {
+async function offer(hint: string, { remedy, gaveUp, lastLogLine }: ServerStatus): Promise<void> {
+  const text = gaveUp && lastLogLine ? `${hint} It said last: ${oneLine(lastLogLine)}` : hint;
   const buttons = [...(remedy ? [REMEDIES[remedy]] : []), ...(gaveUp ? ["Restart Server", "Show Log"] : [])];
-  const chosen = await vscode.window.showWarningMessage(hint, ...buttons);
+  const chosen = await vscode.window.showWarningMessage(text, ...buttons);
   switch (chosen) {
     case REMEDIES.install:
       await vscode.commands.executeCommand("agentLsp.installServer");

@@ -1,16 +1,20 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
-import type { Readable, Writable } from "node:stream";
+import { PassThrough, type Readable, type Writable } from "node:stream";
+import type { Ending } from "../logic/endings";
 import { Lines } from "../logic/lines";
+
+/** How long the pipes of a process that has ended may stay open: something that it started may hold them. */
+const PIPES_MS = 1000;
 
 /** A program that runs: what it says on stderr goes, line by line, to `log`. */
 export interface Running {
   readonly stdin: Writable;
   readonly stdout: Readable;
   /** Settles when the process has ended, with how it did. Never rejects. */
-  readonly ended: Promise<string>;
-  /** Ends it, by force when it has not ended after so many milliseconds. */
-  end(graceMs: number): Promise<void>;
+  readonly ended: Promise<Ending>;
+  /** Waits for its end, and kills it when it has not ended after so many milliseconds. */
+  end(graceMs: number): Promise<Ending>;
 }
 
 export interface Program {
@@ -25,26 +29,51 @@ export async function start(program: Program, log: (line: string) => void): Prom
   const child = spawn(program.command, program.args, { cwd: program.cwd, env: program.env, stdio: "pipe" });
   const lines = new Lines(log);
   child.stderr.setEncoding("utf8").on("data", (piece: string) => lines.add(piece));
-  child.stdin.on("error", () => undefined); // it has ended, which is told below
-  const ended = new Promise<string>((resolve) => {
-    child.once("close", (code, signal) => {
-      lines.end();
-      resolve(signal ? `ended by ${signal}` : `ended with status ${code ?? "unknown"}`);
-    });
-  });
+  const ended = ending(child).finally(() => lines.end());
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
     child.once("error", reject);
   });
   child.on("error", (error) => log(error.message));
-  return { stdin: child.stdin, stdout: child.stdout, ended, end: (graceMs) => finish(child, ended, graceMs) };
+  return { stdin: patient(child.stdin), stdout: child.stdout, ended, end: (graceMs) => finish(child, ended, graceMs) };
 }
 
-async function finish(child: ChildProcess, ended: Promise<unknown>, graceMs: number): Promise<void> {
-  const soften = setTimeout(() => child.kill("SIGTERM"), graceMs);
-  const force = setTimeout(() => child.kill("SIGKILL"), 2 * graceMs);
+/** Takes what is written, also when nobody reads any more: that a process has ended is told otherwise. */
+function patient(stdin: Writable): Writable {
+  const into = new PassThrough();
+  stdin.on("error", () => undefined);
+  stdin.once("close", () => into.resume());
+  into.pipe(stdin);
+  return into;
+}
+
+/** Settles when it has ended and what it said has been read. */
+function ending(child: ChildProcess): Promise<Ending> {
+  return new Promise((resolve) => {
+    child.once("exit", (code, signal) => {
+      const settle = (): void => resolve({ code, signal, forced: false });
+      const timer = setTimeout(() => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+        settle();
+      }, PIPES_MS);
+      child.once("close", () => {
+        clearTimeout(timer);
+        settle();
+      });
+    });
+  });
+}
+
+async function finish(child: ChildProcess, ended: Promise<Ending>, graceMs: number): Promise<Ending> {
+  let forced = false;
+  const kill = (signal: NodeJS.Signals): void => {
+    forced = child.kill(signal);
+  };
+  const soften = setTimeout(kill, graceMs, "SIGTERM");
+  const force = setTimeout(kill, 2 * graceMs, "SIGKILL");
   try {
-    await ended;
+    return { ...(await ended), forced };
   } finally {
     clearTimeout(soften);
     clearTimeout(force);

@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import * as vscode from "vscode";
 import { Crashes } from "../logic/crashes";
 import type { ServerCommand } from "../logic/discovery";
+import { howItEnded, spawnFailure, startFailure, type Ending } from "../logic/endings";
 import { judge } from "../logic/versions";
 import type { ServerStatus } from "../shared/bridge";
 import type {
@@ -18,7 +19,7 @@ import { Connection, NotRunning, told, type Listener } from "./connection";
 import type { Ctx } from "./ctx";
 import type { Installation } from "./installation";
 import type { Keyring } from "./keyring";
-import { outerEnvironment, start } from "./process";
+import { outerEnvironment, start, type Running } from "./process";
 import type { Settings } from "./settings";
 
 type Handlers = {
@@ -45,7 +46,8 @@ const LOG_LEVELS: Record<string, "debug" | "info" | "warn" | "error"> = {
  *     stopped ── needed, restart ──▶ starting ──▶ running ── ends by itself ──▶ crashed ──▶ starting
  *        ▲               replace ── installing ──▶ starting
  *        ▲                              ├──▶ missing        (no program)           ╰──▶ crashed, given up
- *        ╰── stop                       ╰──▶ incompatible   (another version)           (third time in three minutes)
+ *        ╰── stop                       ├──▶ incompatible   (another version)           (third time in three minutes)
+ *                                       ╰──▶ failed         (it ended before it answered, or does not answer)
  */
 export class Server implements Listener {
   readonly #ctx: Ctx;
@@ -155,7 +157,9 @@ export class Server implements Listener {
   /** Ends it for good, and an installation that is under way. */
   stop(): Promise<void> {
     this.#installation.abandon();
-    return this.#inTurn(() => this.#end());
+    return this.#inTurn(async () => {
+      await this.#end();
+    });
   }
 
   /** Tells the server of changed settings or trust, if it runs. */
@@ -188,13 +192,14 @@ export class Server implements Listener {
         return; // it did not even begin, which was told
       }
       const again = this.#crashes.mayRestart(Date.now());
-      await this.#end();
-      this.#ctx.log.error(`The server has ended by itself. It said last: ${this.#lastLogLine || "nothing"}`);
+      const ending = await this.#end();
+      const how = ending ? howItEnded(ending) : "has ended";
+      this.#ctx.log.error(`The server ${how}. It said last: ${this.#lastLogLine || "nothing"}`);
       if (again) {
-        this.#set({ state: "crashed", hint: "The server has ended by itself and is being started again." });
+        this.#set({ state: "crashed", hint: `The server ${how} and is being started again.` });
         await this.#begin();
       } else {
-        const hint = "The server has crashed three times within three minutes and is not started again by itself.";
+        const hint = `The server ${how}, for the third time within three minutes: it is not started again by itself.`;
         this.#set({ state: "crashed", hint, gaveUp: true });
       }
     });
@@ -212,24 +217,29 @@ export class Server implements Listener {
     this.#lastLogLine = "";
     const { command, args } = located.found;
     try {
-      const running = await start(
-        {
-          command,
-          args: [...args, ...this.#settings.serverArguments],
-          cwd: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? homedir(),
-          env: { ...outerEnvironment(process.env), ...(await this.#keyring.environment()) },
-        },
-        (line) => this.#logged(line),
-      );
-      void running.ended.then((how) => this.#ctx.log.info(`${command} ${how}`));
+      const running = await this.#spawn(command, args);
       this.#connection = new Connection(running, this.#settings, this.#ctx.log, this);
       await this.#greet(this.#connection, located.found);
     } catch (error) {
-      await this.#end();
-      const { message } = told(error);
-      this.#ctx.log.error(message);
-      this.#set({ state: "crashed", hint: `The server did not start: ${message}`, gaveUp: true });
+      const ending = await this.#end();
+      const hint = ending ? startFailure(ending, this.#lastLogLine) : told(error).message;
+      this.#ctx.log.error(hint);
+      this.#set({ state: "failed", hint, gaveUp: true });
     }
+  }
+
+  async #spawn(command: string, args: readonly string[]): Promise<Running> {
+    const program = {
+      command,
+      args: [...args, ...this.#settings.serverArguments],
+      cwd: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? homedir(),
+      env: { ...outerEnvironment(process.env), ...(await this.#keyring.environment()) },
+    };
+    const running = await start(program, (line) => this.#logged(line)).catch((error: unknown) => {
+      throw new Error(spawnFailure(command, told(error).message), { cause: error });
+    });
+    void running.ended.then((ending) => this.#ctx.log.info(`${command} ${howItEnded(ending)}`));
+    return running;
   }
 
   async #greet(connection: Connection, { origin }: ServerCommand): Promise<void> {
@@ -249,13 +259,15 @@ export class Server implements Listener {
     }
   }
 
-  async #end(): Promise<void> {
+  /** How it went, when it had gone by itself. */
+  async #end(): Promise<Ending | undefined> {
     const connection = this.#connection;
     this.#connection = undefined;
-    if (connection) {
-      this.#set({ state: "stopped" });
-      await connection.end();
+    if (!connection) {
+      return undefined;
     }
+    this.#set({ state: "stopped" });
+    return connection.end();
   }
 
   /** One thing after the other: a restart never overlaps a crash that is being dealt with. */

@@ -29,6 +29,7 @@ const SERVER: Record<Exclude<ServerStatus["state"], "running">, Pick<StatusText,
   starting: { icon: "loading~spin", text: "Agent: starting", tone: "plain" },
   stopped: { icon: "circle-slash", text: "Agent: stopped", tone: "plain" },
   crashed: { icon: "error", text: "Agent: crashed", tone: "error" },
+  failed: { icon: "error", text: "Agent: did not start", tone: "error" },
   missing: { icon: "warning", text: "Agent: not installed", tone: "warning" },
   incompatible: { icon: "warning", text: "Agent: wrong version", tone: "warning" },
 };

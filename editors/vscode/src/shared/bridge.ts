@@ -83,7 +83,7 @@ export const SERVER_PATH = "agentLsp.server.path";
 
 /** How the server process is. `lastLogLine` is what it said last; `hint` what the person can do. */
 export interface ServerStatus {
-  readonly state: "installing" | "starting" | "running" | "stopped" | "crashed" | "missing" | "incompatible";
+  readonly state: "installing" | "starting" | "running" | "stopped" | "crashed" | "failed" | "missing" | "incompatible";
   readonly lastLogLine?: string;
   readonly hint?: string;
   /** Whether the host has given up starting it again by itself. */

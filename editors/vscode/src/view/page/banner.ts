@@ -10,6 +10,7 @@ const TITLES: Readonly<Record<ServerStatus["state"], string>> = {
   running: "",
   stopped: "The server has stopped.",
   crashed: "The server has crashed.",
+  failed: "The server did not start.",
   missing: "The server is not installed.",
   incompatible: "The server does not fit this extension.",
 };
@@ -33,10 +34,7 @@ export class Banner {
       this.element.replaceChildren(make("p", { class: "banner-title", text: TITLES[status.state] }));
       return;
     }
-    const gaveUp = status.gaveUp
-      ? "It crashed three times in three minutes, so it is not started again by itself."
-      : "";
-    this.alert(TITLES[status.state], [gaveUp, status.hint ?? ""], status.lastLogLine, status.remedy);
+    this.alert(TITLES[status.state], [status.hint ?? ""], status.lastLogLine, status.remedy);
   }
 
   /** The view itself has failed. */

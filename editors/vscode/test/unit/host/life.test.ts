@@ -1,7 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { NOT_CARRIED, requirement, wheelIn } from "../../../src/logic/carried";
 import { Crashes } from "../../../src/logic/crashes";
+import { within } from "../../../src/logic/deadline";
 import { expandHome, isNewEnough, locate, pythons, searchPath, type Places } from "../../../src/logic/discovery";
+import { spawnFailure, startFailure, type Ending } from "../../../src/logic/endings";
 import { keyEnvironment, keyProblem, keyedProviders } from "../../../src/logic/keys";
 import { Lines } from "../../../src/logic/lines";
 import { judge } from "../../../src/logic/versions";
@@ -167,6 +169,48 @@ describe("the server that is installed", () => {
 
     expect(wheelIn([".keep", "other-1.0-py3-none-any.whl", wheel])).toBe(wheel);
     expect(wheelIn(["other-1.0-py3-none-any.whl", "agent_lsp-0.1.0.tar.gz"])).toBeUndefined();
+  });
+});
+
+describe("a server that ends while it starts", () => {
+  const exited = (code: number): Ending => ({ code, signal: null, forced: false });
+
+  it.each([
+    ["a status and a last line", exited(3), "ImportError: nothing", /exited with status 3 .*what it said last/],
+    ["a status alone", exited(0), "", /exited with status 0 .*said nothing.*server\.path/],
+    ["a signal", { code: null, signal: "SIGKILL", forced: false }, "x", /was killed by SIGKILL .*lack of memory/],
+    ["force", { code: null, signal: "SIGTERM", forced: true }, "x", /closed its output/],
+  ])("with %s is told truthfully, and what to do", (_, ending, lastLine, line) => {
+    const told = startFailure(ending, lastLine);
+
+    expect(told).toMatch(line);
+    expect(told).toMatch(/restart it/);
+    expect(told).not.toMatch(/\n|not agent-lsp/);
+  });
+
+  it("is told apart from a program that could not be run", () => {
+    expect(spawnFailure("/env/bin/agent-lsp", "spawn ENOENT")).toMatch(
+      /^\/env\/bin\/agent-lsp cannot be run .*install/,
+    );
+  });
+});
+
+describe("waiting for something", () => {
+  it("ends with it, and leaves no timer behind", async () => {
+    vi.useFakeTimers();
+
+    expect(await within(50, "late", Promise.resolve(7))).toBe(7);
+    await expect(within(50, "late", Promise.reject(new Error("no")))).rejects.toThrow("no");
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  it("ends with its time", async () => {
+    vi.useFakeTimers();
+    const waits = expect(within(50, "late", new Promise(() => undefined))).rejects.toThrow("late");
+    await vi.advanceTimersByTimeAsync(50);
+    await waits;
+    vi.useRealTimers();
   });
 });
 
