@@ -102,7 +102,8 @@ def test_the_wheel_has_all_that_runs_and_nothing_else(wheel):
 
 def test_the_sdist_builds_the_very_same_wheel(packages, wheel, tmp_path):
     with tarfile.open(packages[f"agent_lsp-{agent_lsp.__version__}.tar.gz"]) as packed:
-        packed.extractall(tmp_path, filter="data")
+        safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # since Python 3.11.4
+        packed.extractall(tmp_path, **safe)
     (source,) = tmp_path.iterdir()
     assert (source / "docs" / "index.md").exists() and not (source / "editors").exists()
     environ = os.environ | {"SOURCE_DATE_EPOCH": EPOCH}
