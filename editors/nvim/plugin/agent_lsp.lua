@@ -78,6 +78,18 @@ local commands = {
     "Puts the edits of a run into the quickfix list, behind your own lists; [!] opens it.",
     { bang = true, bar = true },
   },
+  AgentTrace = {
+    "browse",
+    "",
+    "Opens a page of the session in the browser: what took how long, what it cost, everything that was said.",
+    { nargs = 0, bar = true },
+  },
+  AgentUsage = {
+    "browse",
+    "",
+    "Opens a page of what all sessions have used in the last 30 days, by day, model and session.",
+    { nargs = 0, bar = true },
+  },
 }
 
 for name, command in pairs(commands) do
