@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as vscode from "vscode";
 import { NOT_CARRIED, requirement, wheelIn } from "../logic/carried";
-import { OLDEST_PYTHON, isNewEnough, locate, pythons, searchPath, type Found } from "../logic/discovery";
+import { OLDEST_PYTHON, SERVER_MODULE, isNewEnough, locate, pythons, searchPath, type Found } from "../logic/discovery";
 import type { Ctx } from "./ctx";
 import { isProgram, runToEnd, type Program } from "./process";
 import type { Settings } from "./settings";
@@ -85,17 +85,17 @@ export class Installation {
     say(`making an environment with ${python}`);
     await rm(this.#folder, { recursive: true, force: true });
     await mkdir(this.#folder, { recursive: true });
-    await this.#run(python, ["-m", "venv", this.#folder], token);
+    await this.#run(python, ["-P", "-m", "venv", this.#folder], token);
     say("fetching the server and what it needs");
     await this.#fetch(wheel, token);
-    const version = await this.#run(this.#python, ["-m", "agent_lsp", "--version"], token);
+    const version = await this.#run(this.#python, [...SERVER_MODULE, "--version"], token);
     await writeFile(join(this.#folder, COMPLETE), version);
     say(`installed: ${version.trim()}`);
   }
 
   /** With everything that makes the server better; where some of that cannot be had, the server alone. */
   async #fetch(wheel: string, token: vscode.CancellationToken): Promise<void> {
-    const pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input"];
+    const pip = ["-P", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"];
     try {
       await this.#run(this.#python, [...pip, requirement(wheel, EXTRAS)], token);
     } catch (error) {

@@ -32,6 +32,9 @@ export interface Missing {
 
 export type Found = { readonly found: ServerCommand } | Missing;
 
+/** What a Python is told to run. `-P`: without it the working directory, a stranger's folder maybe, is searched first. */
+export const SERVER_MODULE = ["-P", "-m", "agent_lsp"] as const;
+
 /** The first of: the setting, the managed environment, PATH. A setting that leads nowhere is not passed over. */
 export function locate(places: Places, isProgram: (path: string) => boolean): Found {
   if (places.configured !== "") {
@@ -44,7 +47,7 @@ export function locate(places: Places, isProgram: (path: string) => boolean): Fo
         };
   }
   if (places.managedPython !== undefined) {
-    return { found: { command: places.managedPython, args: ["-m", "agent_lsp"], origin: "managed" } };
+    return { found: { command: places.managedPython, args: SERVER_MODULE, origin: "managed" } };
   }
   const onPath = onPathAs("agent-lsp", places.path, isProgram);
   if (onPath !== undefined) {

@@ -117,7 +117,7 @@ describe("the server's program", () => {
 
   it("is that of the managed environment, before the one on PATH", () => {
     expect(locate({ ...places, managedPython: "/env/python" }, only("/a/agent-lsp"))).toEqual({
-      found: { command: "/env/python", args: ["-m", "agent_lsp"], origin: "managed" },
+      found: { command: "/env/python", args: ["-P", "-m", "agent_lsp"], origin: "managed" },
     });
   });
 
