@@ -54,6 +54,22 @@ local function equal(got, expected)
   assert(vim.deep_equal(got, expected), ("got:\n%s\nexpected:\n%s"):format(vim.inspect(got), vim.inspect(expected)))
 end
 
+---@param line string the whole text of the open prompt
+---@return string[] what is offered at its end
+local function labels(line)
+  local buf = api.nvim_get_current_buf()
+  api.nvim_buf_set_lines(buf, 0, -1, false, { line })
+  local ready = vim.lsp.get_clients({ bufnr = buf, name = "agent_lsp_prompt" })[1]
+  local params = {
+    textDocument = { uri = vim.uri_from_bufnr(buf) },
+    position = { line = 0, character = vim.str_utfindex(line, "utf-16") },
+  }
+  local answer = assert(ready:request_sync("textDocument/completion", params, 2000, buf))
+  return vim.tbl_map(function(item)
+    return item.label
+  end, answer.result.items)
+end
+
 return {
   ["Enter sends what is in the prompt, and the cursor stays there"] = function()
     local one = session()
@@ -245,23 +261,34 @@ return {
       vim.fn.writefile({ "x" }, folder .. "/parser.lua")
       one.info.workspace = vim.uri_from_fname(folder)
       prompt.open(one)
-      local buf = api.nvim_get_current_buf()
-      local function labels(line)
-        api.nvim_buf_set_lines(buf, 0, -1, false, { line })
-        local ready = vim.lsp.get_clients({ bufnr = buf, name = "agent_lsp_prompt" })[1]
-        local params = {
-          textDocument = { uri = vim.uri_from_bufnr(buf) },
-          position = { line = 0, character = vim.str_utfindex(line, "utf-16") },
-        }
-        local answer = assert(ready:request_sync("textDocument/completion", params, 2000, buf))
-        return vim.tbl_map(function(item)
-          return item.label
-        end, answer.result.items)
-      end
       equal(labels("🙂 see @pars"), { "@buffer", "@diagnostics", "@quickfix", "@selection", "@parser.lua" })
       assert(vim.list_contains(labels("/co"), "/compact"))
       equal(labels("a word"), {})
       assert(vim.fn.maparg("<Tab>", "i", false, true).buffer ~= 1)
+    end)
+  end,
+
+  ["completing a mention runs nothing that a repository names"] = function()
+    local one = session()
+    with_server({}, function()
+      local folder = vim.fn.tempname()
+      vim.fn.mkdir(folder, "p")
+      local script = folder .. "/monitor.sh"
+      vim.fn.writefile({ "#!/bin/sh", "touch " .. folder .. "/ran" }, script)
+      assert(vim.uv.fs_chmod(script, tonumber("700", 8)))
+      local function git(...)
+        local done = vim.system({ "git", "-C", folder, ... }):wait()
+        assert(done.code == 0, done.stderr)
+      end
+      git("init", "--quiet")
+      git("add", "monitor.sh")
+      git("config", "core.untrackedCache", "true")
+      git("update-index", "--untracked-cache")
+      git("config", "core.fsmonitor", script)
+      one.info.workspace = vim.uri_from_fname(folder)
+      prompt.open(one)
+      assert(vim.list_contains(labels("@moni"), "@monitor.sh"))
+      equal(vim.uv.fs_stat(folder .. "/ran"), nil)
     end)
   end,
 

@@ -57,9 +57,11 @@ local function files(root, callback)
     listings[root] = { paths = paths, read_ms = vim.uv.hrtime() / 1e6 }
     callback(paths)
   end
+  -- A repository from anywhere may name a program as its monitor of files, which git would run.
+  local git = { "git", "-c", "core.fsmonitor=false" }
   local ok = pcall(
     vim.system,
-    { "git", "ls-files", "--cached", "--others", "--exclude-standard", "-z" },
+    vim.list_extend(git, { "ls-files", "--cached", "--others", "--exclude-standard", "-z" }),
     { cwd = root, text = false },
     vim.schedule_wrap(function(done)
       if done.code == 0 then
