@@ -27,8 +27,22 @@ def asked(nvim, model):
     model.script(READ, [use("edit_file", EDIT)], [say("So far.")])
     nvim.edit("notes.txt")
     run(nvim, "mend it")
-    nvim.wait_for("Edit greeter.py", "deny")
+    nvim.wait_for("Edit greeter.py", "to answer")
     return nvim
+
+
+def test_its_border_tells_the_way_in_and_once_one_is_in_the_keys(asked):
+    assert ":AgentApproval to answer" in asked.screen and "allow" not in asked.screen
+    asked.type(":AgentApproval<CR>")
+    assert "to answer" not in asked.wait_for("a allow", "d deny")
+    asked.type("<C-w>p")
+    asked.wait_for(":AgentApproval to answer")
+
+    asked.type(":nmap <LT>Space>y <LT>Plug>(agent-approval)<CR>:AgentApproval<CR><C-w>p")
+
+    asked.wait_for("<Space>y to answer")
+    answer(asked, "Edit greeter.py", "a")
+    assert ended(asked) == "completed"
 
 
 def test_it_is_not_entered_and_keys_go_on_to_where_they_went(nvim, model):

@@ -17,7 +17,7 @@ def asked(nvim, model):
     model.script(READ, [use("edit_file", EDIT)], [say("So far.")])
     nvim.edit("notes.txt")
     run(nvim, "mend it")
-    nvim.wait_for("Edit greeter.py", "deny")
+    nvim.wait_for("Edit greeter.py", "to answer")
     return nvim
 
 

@@ -49,10 +49,11 @@ function Panel:_make_buffer()
   vim.bo[self.buf].undolevels = -1
   vim.b[self.buf].agent_question = self.question.id
   keys.apply(self.buf, self.keys)
-  api.nvim_create_autocmd("WinEnter", {
+  api.nvim_create_autocmd({ "WinEnter", "WinLeave" }, {
     buffer = self.buf,
-    callback = function()
-      self.focused_at = vim.uv.hrtime()
+    callback = function(event)
+      self.focused_at = event.event == "WinEnter" and vim.uv.hrtime() or self.focused_at
+      self:_sign(event.event == "WinEnter")
     end,
   })
   self:_write()
@@ -74,11 +75,36 @@ function Panel:_write()
   end
 end
 
+--- The key that goes to a question, or the command where none is mapped.
+---@return string
+local function way_in()
+  for _, map in ipairs(api.nvim_get_keymap("n")) do
+    if map.rhs == "<Plug>(agent-approval)" then
+      return vim.fn.keytrans(map.lhsraw or map.lhs)
+    end
+  end
+  return ":AgentApproval"
+end
+
+---@private
+---@param is_entered boolean keys count in the float alone; who is outside has to know the way in
+function Panel:_footer(is_entered)
+  return layout.footer(is_entered and self.face.hints or { { way_in(), "to answer" } })
+end
+
+---@private
+---@param is_entered boolean
+function Panel:_sign(is_entered)
+  if self:is_visible() then
+    api.nvim_win_set_config(self.win, { footer = self:_footer(is_entered), footer_pos = "right" })
+  end
+end
+
 ---@private
 ---@param config vim.api.keyset.win_config
 function Panel:_open(config)
   config.title = { { " " .. self.face.title .. " ", "AgentApproval" } }
-  config.footer = layout.footer(self.face.hints)
+  config.footer = self:_footer(self.win ~= nil and api.nvim_get_current_win() == self.win)
   config.footer_pos = "right"
   if self.win and api.nvim_win_is_valid(self.win) then
     return api.nvim_win_set_config(self.win, config)
