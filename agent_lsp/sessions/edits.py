@@ -13,25 +13,26 @@ is worked out when somebody asks, from the text as the edit left it and the text
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
 
 from agent_lsp.sessions.edit_places import Place, Places
+from agent_lsp.sessions.recalled_edits import CHANGED, RecalledEdit
 from agent_lsp.slotted import field, frozen, mutable, replace
 from agent_lsp.tools.editor import Applied, Change, Editor, Outcome, Refused, Snapshot, Stale, TextEdit, new_text
 
 State = Literal["pending", "kept", "undone", "changed"]
 _MOST_KEPT_CHARACTERS = 64 * 2**20
-_CHANGED = "the text has changed since"
 
 
 @frozen
 class Edit:
     """How one edit stands. `start` and `end` are where it is in `text`, the present one (None: there is no file).
 
-    `old` is what stood there before; `reason` says why it could not be undone.
+    `old` is what stood there before; `reason` says why it could not be undone, or never can be.
     """
 
     edit_id: str
@@ -51,6 +52,7 @@ class _Made:
     """What one call made of one file.
 
     `is_certain` is false as long as nobody has seen that it happened, `is_counted` as long as nobody was told of it.
+    `lost` says why it can never be undone.
     """
 
     run_id: str
@@ -60,6 +62,7 @@ class _Made:
     after: str | None
     is_certain: bool
     is_counted: bool
+    lost: str = ""
     places: list[_Record] = field(default_factory=list["_Record"])
 
 
@@ -80,8 +83,9 @@ class Edits:
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
-        self._made: list[_Made] = []
-        self._last_id = 0
+        self._recent: list[_Made] = []
+        self._past: Callable[[], Sequence[RecalledEdit]] | None = None
+        self._id, self._last_id = "edit", 0
         self._one_at_a_time = asyncio.Lock()
         self._listeners: list[Callable[[], None]] = []
 
@@ -91,17 +95,24 @@ class Edits:
 
     # --- what was made ---
 
+    def recall(self, past: Callable[[], Sequence[RecalledEdit]]) -> None:
+        """Goes on with the edits of an earlier process, which are looked up when one is asked for first.
+
+        Ids that were given then name nothing any more: no edit is to be taken for another one.
+        """
+        self._past, self._id = past, f"edit-{secrets.token_hex(3)}"
+
+    def look_up(self) -> None:
+        """Has the edits of an earlier process looked up: a file is about to be changed."""
+        _ = self._made
+
     def record(self, run_id: str, tool_call_id: str, changes: Iterable[Change], *, is_certain: bool) -> None:
         """Takes in what a call has changed, or (not certain) may have changed."""
         for change in changes:
             before = change.snapshot.text if change.snapshot else None
             made = _Made(run_id, tool_call_id, change, before, new_text(change), is_certain, is_certain)
             self.newly_undone(change.path, made.after)  # by the agent itself: nobody else took anything back
-            for place in Places.made(before, change.edits):
-                self._last_id += 1
-                made.places.append(_Record(f"edit-{self._last_id}", made, place))
-            if made.places:
-                self._made.append(made)
+            self._add(made, Places.made(before, change.edits))
         self._forget_the_oldest()
         self._tell()
 
@@ -139,7 +150,7 @@ class Edits:
     def texts(self, edit_id: str) -> tuple[Path, str | None, str | None] | None:
         """The file of an edit with its text before and after the call that made it, for a diff."""
         found = next((record.made for record in self._records() if record.edit_id == edit_id), None)
-        return (found.change.path, found.before, found.after) if found else None
+        return (found.change.path, found.before, found.after) if found and not found.lost else None
 
     # --- what the person does ---
 
@@ -161,8 +172,7 @@ class Edits:
             for _, group in groupby(reversed(chosen), key=lambda one: (one.made.run_id, one.made.tool_call_id)):
                 reasons |= await self._undo(list(group))
         self._tell()
-        named = [record.edit_id for record in self._chosen(ids, run_id)]
-        return [self._with_reason(edit, reasons) for edit in self.get(named, None)]
+        return [self._with_reason(edit, reasons) for edit in self.get(ids, run_id)]
 
     async def _undo(self, records: list[_Record]) -> dict[str, str]:
         """Takes the edits of one call back; why not, by edit id."""
@@ -172,7 +182,7 @@ class Edits:
             found = await self._editor.read(made.change.path)
             places = Places(found.text if isinstance(found, Snapshot) else None)
             standing = [(one, place) for one in group if (place := self._state(one, places)[1])]
-            reasons |= {one.edit_id: _CHANGED for one in records if one.made is made}
+            reasons |= {one.edit_id: CHANGED for one in records if one.made is made}
             if standing:
                 change = _inverse(made, found if isinstance(found, Snapshot) else None, standing)
                 going.append((change, [one for one, _ in standing]))
@@ -192,6 +202,23 @@ class Edits:
         return {record.edit_id: _why_not(outcome) for _, records in going for record in records}
 
     # --- bookkeeping ---
+
+    @property
+    def _made(self) -> list[_Made]:
+        if self._past is not None:
+            past, self._past = self._past, None
+            for one in past():
+                made = _Made(one.run_id, one.tool_call_id, one.change, one.before, one.after, True, True, one.lost)
+                lost = [Place(one.at, one.at, "")] if one.lost else None
+                self._add(made, lost or Places.made(one.before, one.change.edits))
+        return self._recent
+
+    def _add(self, made: _Made, places: Iterable[Place]) -> None:
+        for place in places:
+            self._last_id += 1
+            made.places.append(_Record(f"{self._id}-{self._last_id}", made, place))
+        if made.places:
+            self._made.append(made)
 
     def _records(self, run_id: str | None = None) -> Iterator[_Record]:
         for made in self._made:
@@ -214,23 +241,24 @@ class Edits:
                 state, place = self._state(record, places)
                 start, end = place or places.near(record.place)
                 ids = (record.edit_id, made.run_id, made.tool_call_id)
-                yield Edit(*ids, made.change.path, state, places.text, start, end, record.place.old)
+                old, lost = record.place.old, made.lost or None
+                yield Edit(*ids, made.change.path, state, places.text, start, end, old, lost)
 
     def _shows(self, made: _Made, places: Places) -> bool:
         return all(self._state(record, places)[1] for record in made.places)
 
     def _state(self, record: _Record, places: Places) -> tuple[State, tuple[int, int] | None]:
         """The state, and where the edit is if it can be undone."""
-        if record.is_undone:
-            return "undone", None
+        if record.is_undone or record.made.lost:
+            return "undone" if record.is_undone else "changed", None
         if place := places.find(record.place, record.made.before, record.made.after):
             return ("kept" if record.is_kept else "pending"), place
         is_gone = places.is_taken_back(record.place, record.made.before, record.made.after)
         return ("undone" if is_gone else "changed"), None
 
     def _with_reason(self, edit: Edit, reasons: dict[str, str]) -> Edit:
-        reason = reasons.get(edit.edit_id) if edit.state != "undone" else None
-        return replace(edit, reason=reason or None)
+        reason = edit.reason or reasons.get(edit.edit_id) or None
+        return replace(edit, reason=reason) if edit.state != "undone" else edit
 
     def _forget_the_oldest(self) -> None:
         """Texts take room: what is too long ago can no longer be undone."""
@@ -265,7 +293,7 @@ def _why_not(outcome: Outcome) -> str:
         case Applied():
             return ""
         case Stale():
-            return _CHANGED
+            return CHANGED
         case Refused(reason=reason):
             return reason
         case _:

@@ -11,11 +11,12 @@ from agent_lsp.messages.content import ToolCall
 from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import CompactionEnd
 from agent_lsp.sessions.edits import Edits
+from agent_lsp.sessions.file_records import RUNS_COMMANDS, FileRecords
+from agent_lsp.sessions.recalled_edits import recalled_edits
+from agent_lsp.sessions.recalled_files import Locate, recalled_files
 from agent_lsp.sessions.user_edits import UserEdits
 from agent_lsp.tools.editor import Applied, Change, Editor, Outcome, Snapshot, Unknown, Unreadable, new_text
 from agent_lsp.tools.tool import CURRENT_CALL
-
-_RUNS_COMMANDS = frozenset({"exec_command", "input_command"})
 
 
 class SessionFiles:
@@ -31,6 +32,21 @@ class SessionFiles:
         self._beneath = beneath
         self._runs: dict[str, str] = {}
         self._with_commands: set[str] = set()
+
+    def recall(self, records: FileRecords, locate: Locate, is_plain: Callable[[Path], bool]) -> None:
+        """Goes on with a session of which a trace has these records.
+
+        `locate` and `is_plain`: the path that a name means, and whether nothing but that file, inside the workspace,
+        can be there. Nothing is worked out before it is asked for.
+        """
+
+        def read(path: Path) -> str | None:
+            return found.text if isinstance(found := self._beneath.peek(path), Snapshot) else None
+
+        self._with_commands |= records.runs
+        self.edits.recall(lambda: recalled_edits(records.edits, locate, is_plain, read))
+        seen = records.told
+        self.user_edits.recall(lambda: {k: v for k, v in recalled_files(seen, locate).items() if is_plain(k)})
 
     def overheard(self, sink: Sink) -> Sink:
         """The sink of the session, with everything that goes there heard here as well."""
@@ -53,7 +69,7 @@ class SessionFiles:
         match message.payload:
             case ToolCall(tool_call_id=id, name=name) if run_id and message.origin is None:
                 self._runs[id] = run_id
-                if name in _RUNS_COMMANDS:
+                if name in RUNS_COMMANDS:
                     self._with_commands.add(run_id)
             case CompactionEnd(status="completed") if message.origin is None:
                 self.user_edits.forget()
@@ -87,6 +103,7 @@ class WatchedEditor:
         call = CURRENT_CALL.get()
         id = call.tool_call_id if call else ""
         run_id = self._files.run_of(id)
+        self._files.edits.look_up()
         try:
             outcome = await self._beneath.replace(changes, label)
         except asyncio.CancelledError:

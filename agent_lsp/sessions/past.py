@@ -18,6 +18,7 @@ from agent_lsp.messages.events import (
     SessionUpdate,
     TokenCounts,
 )
+from agent_lsp.sessions.file_records import FileRecorder, FileRecords
 from agent_lsp.slotted import frozen
 from agent_lsp.trace.paths import DataDir
 from agent_lsp.trace.reader import read_trace
@@ -30,7 +31,8 @@ Warn = Callable[[str], None]
 class Past:
     """A session as its traces leave it: its present context, and what its earlier ones have used up.
 
-    `messages` are those of the newest file without its meta. `call_ids` are those of the earlier contexts.
+    `messages` are those of the newest file without its meta. `call_ids` are those of the earlier contexts. `files` is
+    what all of them hold of files.
     """
 
     meta: SessionMeta
@@ -38,6 +40,7 @@ class Past:
     turns: int
     usage: TokenCounts
     call_ids: tuple[str, ...]
+    files: FileRecords
 
 
 def read_past(data: DataDir, store: SessionStore, session_id: str, warn: Warn) -> Past:
@@ -46,12 +49,16 @@ def read_past(data: DataDir, store: SessionStore, session_id: str, warn: Warn) -
     try:
         *earlier, newest = data.trace_files(session_id)
         meta, messages = _without_meta(read_trace(newest.path, warn))
-        ids = tuple(_call_ids(message for file in earlier for message in read_trace(file.path, warn)))
+        recorder, ids = FileRecorder(), list[str]()
+        for file in earlier:
+            ids += _call_ids(recorder.heard(read_trace(file.path, warn)))
+            recorder.new_context()
     except (OSError, ValueError) as error:
         raise SessionNotFound(session_id, f"its trace cannot be read ({error})") from error
     if meta is None:
         raise SessionNotFound(session_id, f"{newest.path.name} does not begin with what the session is")
-    return Past(meta, messages, stored.totals.turns, stored.totals.usage, ids)
+    recorder.hear(messages)
+    return Past(meta, messages, stored.totals.turns, stored.totals.usage, tuple(ids), recorder.records())
 
 
 def read_whole(data: DataDir, session_id: str, warn: Warn) -> list[Message]:

@@ -8,12 +8,13 @@ saw last; what others had changed before it is kept and told all the same.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agent_lsp.messages import markers
 from agent_lsp.messages.partial import encodable
 from agent_lsp.sessions.edits import Edits
+from agent_lsp.sessions.recalled_files import Seen
 from agent_lsp.slotted import field, mutable
 from agent_lsp.tools.diff import unified_diff
 from agent_lsp.tools.editor import Editor, Snapshot
@@ -23,6 +24,7 @@ _MOST_CHARACTERS = 32 * 2**20
 _LONGEST_DIFF = 4_000
 _LONGEST_BLOCK = 16_000
 _MOST_EARLIER = 20
+_IN_PARTS = "it has changed since you read or edited parts of it: read those again before you rely on them"
 _HEAD = (
     "These files are not as you last saw them: the person, or another program, has changed them."
     " Go on from what they are now."
@@ -31,11 +33,15 @@ _HEAD = (
 
 @mutable
 class _Known:
-    """A file as the model saw it last (None: it is not there); `earlier` are changes of others before its own edits."""
+    """A file as the model saw it last (None: it is not there); `earlier` are changes of others before its own edits.
+
+    `note` says that it is another one than the model has seen, where it cannot be told what has changed.
+    """
 
     path: Path
     text: str | None
     stamp: object = None
+    note: str = ""
     earlier: list[tuple[str | None, str | None]] = field(default_factory=list[tuple[str | None, str | None]])
     counted: int = 0
     """So many of its characters are in `UserEdits._characters`."""
@@ -46,8 +52,13 @@ class UserEdits:
 
     def __init__(self, editor: Editor, edits: Edits, display: Callable[[Path], str]) -> None:
         self._editor, self._edits, self._display = editor, edits, display
-        self._known: dict[str, _Known] = {}
+        self._recent: dict[str, _Known] = {}
         self._characters = 0
+        self._past: Callable[[], Mapping[Path, Seen]] | None = None
+
+    def recall(self, past: Callable[[], Mapping[Path, Seen]]) -> None:
+        """Goes on in a context in which these files were seen; they are looked up when one is asked for first."""
+        self._past = past
 
     def shown(self, path: Path, text: str) -> None:
         """The model is going to see the text."""
@@ -63,7 +74,8 @@ class UserEdits:
 
     def forget(self) -> None:
         """The context has ended: the model knows of no file any more."""
-        self._known.clear()
+        self._past = None
+        self._recent.clear()
         self._characters = 0
 
     def take_reports(self) -> Sequence[str]:
@@ -84,6 +96,29 @@ class UserEdits:
         """Lets go of the texts."""
         self.forget()
 
+    @property
+    def _known(self) -> dict[str, _Known]:
+        if self._past is not None:
+            past, self._past = self._past, None
+            seen = past()
+            for path in list(seen)[-_MOST_FILES:]:
+                self._recall(path, seen[path])
+        return self._recent
+
+    def _recall(self, path: Path, seen: Seen) -> None:
+        """Knows a file as a trace tells of it: what has changed since is told like any other change."""
+        stamp = self._editor.stamp(path)
+        found = self._editor.peek(path)
+        now = found.text if isinstance(found, Snapshot) else None
+        if seen.is_attached and now is None:
+            return
+        if (seen.fits(now) and seen.is_there) if now is not None else not seen.is_there:
+            self._put(path, _Known(path, now, stamp))
+        elif seen.is_whole or not seen.is_there:
+            self._put(path, _Known(path, seen.text(now) if seen.is_there else None))
+        else:
+            self._put(path, _Known(path, now, note=_IN_PARTS))
+
     def _changed(self, known: _Known) -> Iterator[str]:
         """What is to be told of a file; from now on the model knows it as it is.
 
@@ -92,8 +127,9 @@ class UserEdits:
         stamp = self._editor.stamp(known.path)
         if stamp == known.stamp and stamp is not None and not known.earlier:
             return
+        note, known.note = known.note, ""
         if self._known.get(_key(known.path)) is not known:
-            self._known = {key: one for key, one in self._known.items() if one is not known}
+            self._recent = {key: one for key, one in self._known.items() if one is not known}
             self._characters -= known.counted
             known.counted = 0
             yield f"{self._display(known.path)} (it is another file now, which you have not read)"
@@ -106,6 +142,9 @@ class UserEdits:
         steps = [*known.earlier, (known.text, text)]
         known.text, known.stamp, known.earlier = text, stamp, []
         self._count(known)
+        if note:
+            yield f"{self._display(known.path)} ({'it is gone' if text is None else note})"
+            return
         if all(before == after for before, after in steps):
             return
         undone = " (an edit of yours was undone)" if self._edits.newly_undone(known.path, text) else ""

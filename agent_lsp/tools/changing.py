@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent_lsp.tools.editor import Applied, Change, Editor, Refused, Stale, Unknown
+from agent_lsp.tools.text_file import is_crlf_throughout
 from agent_lsp.tools.tool import End, failed
 from agent_lsp.tools.workspace import Workspace
 
@@ -23,7 +24,7 @@ class Changing:
         match await self._editor.replace(changes, label):
             case Applied(notes):
                 diagnostics = await self._editor.diagnostics([one.path for one in changes if one.edits is not None])
-                return End(told, "\n".join(one for one in (*notes, diagnostics) if one))
+                return End(told, "\n".join(one for one in (*self._mixed(changes), *notes, diagnostics) if one))
             case Stale(path, text):
                 return failed(f"{self._name(path)} has changed since it was read; nothing was edited.{_present(text)}")
             case Refused(path, reason, text):
@@ -34,6 +35,13 @@ class Changing:
                     f"It is not known whether the edit of {self._name(path)} was made; look before trying again."
                     f"{_present(text)}"
                 )
+
+    def _mixed(self, changes: Sequence[Change]) -> Iterator[str]:
+        """Tells of files that mixed line ends, which a diff does not show: what stood there cannot be read off it."""
+        for change in changes:
+            text = change.snapshot.text if change.snapshot else ""
+            if "\r\n" in text and not is_crlf_throughout(text):
+                yield f"[{change.path.name} mixes kinds of line ends]"
 
     def _name(self, path: Path) -> str:
         return self._workspace.display(path)

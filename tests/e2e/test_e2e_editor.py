@@ -97,6 +97,28 @@ async def test_what_the_editor_would_lose_is_refused_with_the_reason(greet, mode
     assert buffer.text == "first line\n2Xnd line\n"
 
 
+async def test_files_and_edits_are_known_to_the_process_that_goes_on_with_the_session(greet, model, workspace):
+    first = await greet(agent=AGENT, capabilities=CAPABILITIES, approvalMode="allow-all")
+    model.script([use("read_file", {"file_path": "notes.txt"}), edit("second", "2nd")], [say("done")])
+    run = await first.ask("agent/run", {"input": "go"})
+    [session] = (await first.ask("agent/session/list"))["sessions"]
+    await first.end()
+    assert (workspace / "notes.txt").read_text() == "first line\n2nd line\n"
+    (workspace / "notes.txt").write_text("first line\n2nd line\nthird line\n")
+
+    peer = await greet(agent=AGENT, capabilities=CAPABILITIES, approvalMode="allow-all")
+    await peer.ask("agent/session/resume", {"sessionId": session["sessionId"]})
+    buffer = Buffer(peer, workspace / "notes.txt")
+    [listed] = (await peer.ask("agent/edits"))["edits"]
+    assert (listed["state"], listed["runId"], listed["range"]["start"]["line"]) == ("pending", run["runId"], 1)
+    [undone] = (await peer.ask("agent/edits/undo"))["edits"]
+    assert undone["state"] == "undone" and buffer.text == "first line\nsecond line\nthird line\n"
+    model.script([say("I see")])
+    await peer.ask("agent/run", {"input": "and now?"})
+    told = repr(texts(model.asked[-1])).partition("[user_edits]")[2].partition("[/user_edits]")[0]
+    assert "undone" in told and "+third line" in told and "+second line" in told
+
+
 async def test_an_edit_that_is_none_is_named(greet, model):
     peer = await greet()
     await peer.ask("agent/session/new", {})
