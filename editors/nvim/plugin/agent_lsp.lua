@@ -26,6 +26,12 @@ local commands = {
       .. " tabpage ([!]: only opens).",
     { nargs = "?", bang = true, bar = true },
   },
+  AgentEarlier = {
+    "commands",
+    "",
+    "Reads a page of what was said before the first message that the chat shows; [!]: all of it, for a search.",
+    { nargs = 0, bang = true, bar = true },
+  },
   AgentNew = { "commands", "", "Begins another session in this workspace and opens it.", { nargs = 0, bar = true } },
   AgentSteer = { "commands", "{text}", "Says a word to the task that runs.", { nargs = "+" } },
   AgentAbort = { "commands", "[reason]", "Ends what runs.", { nargs = "*" } },

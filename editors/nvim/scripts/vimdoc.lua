@@ -103,8 +103,9 @@ local function keys_of(buf)
     for _, map in ipairs(api.nvim_buf_get_keymap(buf, mode)) do
       local desc = (map.desc or ""):match("^agent: (.*)$")
       if desc then
-        keys[map.lhs] = keys[map.lhs] or { desc = desc, modes = "" }
-        keys[map.lhs].modes = keys[map.lhs].modes .. mode
+        local lhs = map.lhs:gsub("<lt>", "<")
+        keys[lhs] = keys[lhs] or { desc = desc, modes = "" }
+        keys[lhs].modes = keys[lhs].modes .. mode
       end
     end
   end

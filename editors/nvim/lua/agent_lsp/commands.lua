@@ -117,14 +117,19 @@ function M.commands.AgentChat(given)
   end
   client.prepare()
   if given.args ~= "" then
-    return sessions.resume(given.args, function(err, resumed)
-      if err or not resumed then
-        return err and tell(err)
-      end
-      prompt.open(resumed)
-    end)
+    return require("agent_lsp.glance").open(given.args, prompt.open, tell)
   end
   with_session(prompt.open)
+end
+
+--- `:AgentEarlier[!]`: a page of what was said before, or all of it.
+function M.commands.AgentEarlier(given)
+  with_existing(function(session)
+    if not session.earlier then
+      return log.tell("the chat has everything that was said")
+    end
+    require("agent_lsp.chat.earlier").read(session, { all = given.bang })
+  end)
 end
 
 --- `:AgentNew`: another session in this workspace.

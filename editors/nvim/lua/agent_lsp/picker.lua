@@ -2,9 +2,9 @@
 local M = {}
 
 local client = require("agent_lsp.client")
+local glance = require("agent_lsp.glance")
 local log = require("agent_lsp.log")
 local protocol = require("agent_lsp.protocol")
-local sessions = require("agent_lsp.session")
 
 --- Lets the person choose one of `items`; nothing happens if none is chosen.
 ---@generic T
@@ -62,12 +62,7 @@ function M.session()
         ago(info.updatedAt)
       )
     end, function(info)
-      sessions.resume(info.sessionId, function(problem, session)
-        if problem or not session then
-          return problem and tell(problem)
-        end
-        require("agent_lsp.prompt").open(session)
-      end)
+      glance.open(info.sessionId, require("agent_lsp.prompt").open, tell)
     end)
   end)
 end

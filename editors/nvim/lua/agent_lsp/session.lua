@@ -119,15 +119,21 @@ end
 ---@param id string
 ---@param callback fun(err?: agent.Error, session?: agent.Session)
 function M.resume(id, callback)
-  local known = sessions[id]
-  if known and known.epoch == epoch and client.get() then
-    return callback(nil, known)
+  local function is_ready()
+    local known = sessions[id]
+    return known and known.epoch == epoch and not known.held and client.get() ~= nil
+  end
+  if is_ready() then
+    return callback(nil, sessions[id])
   end
   client.request("agent/session/resume", { sessionId = id }, function(err, info)
     if err then
       return callback(err)
     end
     local session = M.adopt(info)
+    if is_ready() then -- somebody else had asked for it as well
+      return callback(nil, session)
+    end
     session.epoch = epoch
     session:load(function(problem)
       callback(problem, not problem and session or nil)
@@ -143,15 +149,6 @@ function M.ready(callback)
     return M.resume(session.id, callback)
   end
   M.new({}, callback)
-end
-
---- Forgets a session that was deleted or closed.
----@param id string
-function M.forget(id)
-  if current == sessions[id] then
-    current = nil
-  end
-  sessions[id] = nil
 end
 
 -- What can be done -----------------------------------------------------------------------------------------------------

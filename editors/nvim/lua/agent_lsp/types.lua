@@ -3,7 +3,7 @@
 --- around messages, snake_case in them.
 
 --- The name of one of our own happenings; `agent_lsp.events` says when each comes and what it carries.
----@alias agent.EventName "message"|"state"|"approve"|"approval_resolved"|"run_start"|"run_end"|"session"|"history"|"received"|"started"|"stopped"
+---@alias agent.EventName "message"|"state"|"approve"|"approval_resolved"|"run_start"|"run_end"|"session"|"history"|"earlier"|"received"|"started"|"stopped"
 
 ---@alias agent.SessionState "idle"|"running"|"compacting"|"waiting_approval"|"reconnecting"|"auth_required"
 ---@alias agent.StopReason "completed"|"failed"|"aborted"|"timeout"|"malformed"|"auth"
@@ -157,6 +157,8 @@
 ---@class agent.History
 ---@field messages agent.Message[] oldest first
 ---@field nextCursor? string
+---@field previousCursor? string of a page that was read from the end: what leads to the messages before it, or, read forward, to it
+---@field earlier? integer how many messages there are before such a page
 ---@field live? agent.Message[] segments that are not finished, each as a start and one delta
 ---@field nextSeq integer
 ---@field pending { runs: { runId: string, input: agent.Input }[], steers: { steerId: string, input: agent.Input }[], approvals: agent.ApproveParams[] }
@@ -182,7 +184,8 @@
 
 --- A piece of the conversation. Its text only grows at its end, and never after it was closed.
 ---@class agent.Segment
----@field id integer counts from 1 in its session
+---@field id integer nobody else's in its session
+---@field before? agent.Segment the one that stands before it
 ---@field kind agent.SegmentKind
 ---@field open boolean
 ---@field lead string what separates it from the segment before
@@ -194,6 +197,11 @@
 ---@field bytes integer of the text
 ---@field tool? agent.ToolCall
 ---@field status? string how it ended, if not well
+---@field last? agent.Segment of the line of a subagent: the last one of what that has said, folded into the line
+
+---@class agent.Child
+---@field id string of its session
+---@field notice agent.Segment the line that names it
 
 ---@class agent.ToolCall
 ---@field id string
@@ -207,9 +215,17 @@
 
 --- What a message did to the model, for a view to follow.
 ---@class agent.Change
----@field kind "open"|"text"|"close"|"mark" `mark`: nothing of the text has changed, only state
----@field segment agent.Segment
+---@field kind "open"|"text"|"close"|"mark"|"insert" `mark`: nothing of the text has changed, only state
+---@field segment agent.Segment of an `insert` the first of those that are new
 ---@field text? string what was added
+---@field inserted? agent.Inserted
+
+--- What was put between segments that were there already. They are all closed, unless a call among them still runs.
+---@class agent.Inserted
+---@field segments agent.Segment[]
+---@field after? agent.Segment the one that they stand behind; nil: at the top
+---@field follower? agent.Segment the one that stands behind them
+---@field gap string what the follower's lead has more of now
 
 -- Settings -------------------------------------------------------------------------------------------------------------
 

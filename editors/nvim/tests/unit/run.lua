@@ -26,6 +26,7 @@ for _, file in ipairs(files) do
     local names = vim.tbl_keys(rules)
     table.sort(names)
     for _, rule in ipairs(names) do
+      vim.wait(1) -- what the one before has scheduled is not of this one
       vim.v.errmsg = ""
       local ok, problem = xpcall(rules[rule], debug.traceback)
       if ok and vim.v.errmsg ~= "" then

@@ -1,5 +1,6 @@
 local client = require("agent_lsp.client")
 local events = require("agent_lsp.events")
+local past = require("past")
 local sessions = require("agent_lsp.session")
 local streams = require("streams")
 
@@ -21,28 +22,14 @@ local function feed(one, messages)
   one:receive({ sessionId = one.id, seq = one.next_seq, messages = messages })
 end
 
---- Reads the history that a server would give, in pages of two.
+--- Reads the history that a server has.
 local function load(one, messages, fields)
-  local request = client.request
-  client.request = function(_, params, callback)
-    local from = tonumber(params.cursor or 1)
-    local page = vim.list_slice(messages, from, from + 1)
-    local is_last = from + 1 >= #messages
-    callback(
-      nil,
-      vim.tbl_extend("force", {
-        messages = page,
-        nextCursor = not is_last and tostring(from + 2) or nil,
-        nextSeq = 0,
-        pending = { runs = {}, steers = {}, approvals = {} },
-      }, is_last and fields or {})
-    )
-  end
   local problem
-  one:load(function(err)
-    problem = err
+  past.serving({ [one.id] = messages }, fields or {}, function()
+    one:load(function(err)
+      problem = err
+    end)
   end)
-  client.request = request
   assert(problem == nil)
 end
 

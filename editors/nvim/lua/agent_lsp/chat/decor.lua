@@ -79,21 +79,18 @@ local function speaker(segment)
 end
 
 --- Whether a segment begins what somebody else says, so that it gets a header. Blocks and notices are nobody's.
----@param segments agent.Segment[]
 ---@param segment agent.Segment
 ---@return string? who, string? group
-function M.header(segments, segment)
+function M.header(segment)
   if NOBODYS[segment.kind] then
     return nil
   end
   local who, group = speaker(segment)
-  for index = segment.id - 1, 1, -1 do
-    local before = segments[index]
-    if not NOBODYS[before.kind] then
-      return speaker(before) ~= who and who or nil, group
-    end
+  local before = segment.before
+  while before and NOBODYS[before.kind] do
+    before = before.before
   end
-  return who, group
+  return (not before or speaker(before) ~= who) and who or nil, group
 end
 
 ---@param from? string ISO 8601
@@ -164,6 +161,19 @@ local function dress_card(view, segment, row, end_row)
   end
 end
 
+--- Puts the header of a segment right, after what stands before it has changed.
+---@param buf integer
+---@param segment agent.Segment
+---@param row integer
+function M.dress_header(buf, segment, row)
+  local who, group = M.header(segment)
+  if who and row > 0 then
+    mark(buf, segment, 0, row - 1, { virt_lines = { { { who, group } } } })
+  else
+    api.nvim_buf_del_extmark(buf, namespace, segment.id * MARKS_PER_SEGMENT)
+  end
+end
+
 --- Puts the marks of a segment right, after its text has changed (`open`, `close`) or its state alone (`mark`).
 ---@param view agent.View
 ---@param segment agent.Segment
@@ -179,10 +189,14 @@ function M.dress(view, segment, row, end_row, kind)
       virt_text_pos = "inline",
     })
   end
-  local who, group = M.header(view.model.segments, segment)
-  if who and row > 0 then
-    mark(view.buf, segment, 0, row - 1, { virt_lines = { { { who, group } } } })
+  if segment.last then -- one line, into which all that the subagent said is folded
+    local _, last_row = view:rows(segment.last)
+    mark(view.buf, segment, 1, end_row, {
+      virt_text = { { ("  %d lines"):format(last_row - end_row), "AgentMuted" } },
+      virt_text_pos = "inline",
+    }, segment.bytes)
   end
+  M.dress_header(view.buf, segment, row)
   if segment.status and segment.kind == "text" then
     mark(view.buf, segment, 2, end_row, {
       virt_text = { { "  (" .. segment.status .. ")", "AgentMuted" } },

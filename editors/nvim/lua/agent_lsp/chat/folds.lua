@@ -8,12 +8,15 @@ local FOLDED = { thinking = true, summary = true, tool = true, block = true }
 -- what is there to be seen
 local PLANS = { todo_write = true, exit_plan = true }
 
+---@param view agent.View
 ---@param segment agent.Segment
 ---@param row integer
 ---@param end_row integer
 ---@return integer? first, integer? last 0-based; nil if it is not to be folded
-local function extent(segment, row, end_row)
-  if segment.tool and PLANS[segment.tool.name] then
+local function extent(view, segment, row, end_row)
+  if segment.last and config.get().chat.fold then
+    return row, (select(2, view:rows(segment.last)))
+  elseif segment.tool and PLANS[segment.tool.name] then
     return nil
   elseif not config.get().chat.fold or segment.open or not FOLDED[segment.kind] or segment.bytes == 0 then
     return nil
@@ -40,7 +43,7 @@ end
 ---@param row integer
 ---@param end_row integer
 function M.make(view, segment, row, end_row)
-  local first, final = extent(segment, row, end_row)
+  local first, final = extent(view, segment, row, end_row)
   if not first or not final then
     return
   end
@@ -67,16 +70,25 @@ function M.renew_in(view, win, has_old)
     if has_old then
       vim.cmd("normal! zE")
     end
-    for _, segment in ipairs(view.model.segments) do
+    local outer = {}
+    local function make(segment)
       local row, end_row = view:rows(segment)
       local first, final
       if row and end_row then
-        first, final = extent(segment, row, end_row)
+        first, final = extent(view, segment, row, end_row)
       end
       if first and final then
         fold(win, first, final, last)
       end
     end
+    for _, segment in ipairs(view.model.segments) do
+      if segment.last then
+        outer[#outer + 1] = segment
+      else
+        make(segment)
+      end
+    end
+    vim.iter(outer):each(make) -- within a fold that is closed none can be made
     vim.fn.winrestview(seen)
   end)
 end

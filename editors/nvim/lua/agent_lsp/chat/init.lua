@@ -3,6 +3,7 @@ local M = {}
 
 local client = require("agent_lsp.client")
 local decor = require("agent_lsp.chat.decor")
+local earlier = require("agent_lsp.chat.earlier")
 local events = require("agent_lsp.events")
 local folds = require("agent_lsp.chat.folds")
 local log = require("agent_lsp.log")
@@ -65,6 +66,7 @@ local function show(buf, session)
     vim.bo[buf].filetype = "agent"
     require("agent_lsp.chat.keys").set(buf)
   end
+  earlier.draw(known, session)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     M.entered(buf, win)
   end
@@ -107,18 +109,12 @@ function M.read(buf, name)
   end
   client.prepare()
   vim.b[buf].agent_session = id
-  local known = sessions.get(id)
-  if known then
-    show(buf, known)
-  end
-  sessions.resume(id, function(err, session)
-    if not api.nvim_buf_is_loaded(buf) then
-      return
-    elseif err then
-      log.tell(("session %s: %s"):format(id, err.message), vim.log.levels.ERROR)
-    elseif session and session ~= known then
+  require("agent_lsp.glance").open(id, function(session)
+    if api.nvim_buf_is_loaded(buf) then
       show(buf, session)
     end
+  end, function(err)
+    log.tell(("session %s: %s"):format(id, err.message), vim.log.levels.ERROR)
   end)
 end
 
@@ -140,6 +136,10 @@ function M.entered(buf, win)
     window.set_chat_options(win)
     known.highlight:want()
     folds.renew_in(known, win, true)
+    local session = sessions.get(vim.b[buf].agent_session)
+    if session then
+      earlier.fill_soon(session.id)
+    end
   end
 end
 
@@ -212,6 +212,7 @@ function M.attach()
   decor.define_groups()
   vim.treesitter.language.register("markdown", { "agent", "agent_prompt" })
   listen()
+  earlier.attach(M.view)
   local group = api.nvim_create_augroup("agent_lsp_chat", {})
   api.nvim_create_autocmd("BufWinEnter", {
     group = group,

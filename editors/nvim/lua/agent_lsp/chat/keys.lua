@@ -75,13 +75,23 @@ local function shown(buf)
   return require("agent_lsp.chat").view(id), require("agent_lsp.session").get(id)
 end
 
+--- Reads what is before the first message that is shown.
+---@param options { all?: boolean }
+---@param callback? fun()
+local function read_earlier(options, callback)
+  local _, session = shown(0)
+  if session then
+    require("agent_lsp.chat.earlier").read(session, options, callback)
+  end
+end
+
 ---@param direction 1|-1
 local function jump(direction)
-  local view = shown(0)
-  if not view then
+  local view, session = shown(0)
+  if not view or not session then
     return
   end
-  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local buf, row = view.buf, api.nvim_win_get_cursor(0)[1] - 1
   local target
   for _, segment in ipairs(view.model.segments) do
     if segment.kind == "user" or segment.kind == "steer" then
@@ -97,6 +107,12 @@ local function jump(direction)
   if target then
     vim.cmd("normal! m'")
     api.nvim_win_set_cursor(0, { target + 1, 0 })
+  elseif direction == -1 and session.earlier then
+    read_earlier({}, function()
+      if api.nvim_get_current_buf() == buf then
+        jump(direction)
+      end
+    end)
   end
 end
 
@@ -169,6 +185,26 @@ chat_keys = {
     desc = "the prompt before",
     run = function()
       jump(-1)
+    end,
+  },
+  {
+    lhs = "g<",
+    modes = { "n" },
+    desc = "read all that was said earlier",
+    run = function()
+      read_earlier({ all = true })
+    end,
+  },
+  {
+    lhs = "<CR>",
+    modes = { "n" },
+    desc = "on the first line: read a page of what was said earlier",
+    run = function()
+      if api.nvim_win_get_cursor(0)[1] == 1 then
+        read_earlier({})
+      else
+        vim.cmd("normal! " .. vim.v.count1 .. "\r")
+      end
     end,
   },
   { lhs = "K", modes = { "n" }, desc = "the call under the cursor in full", run = inspect_call },

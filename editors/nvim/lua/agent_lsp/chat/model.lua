@@ -12,7 +12,8 @@ local compose = require("agent_lsp.chat.compose")
 local notices = require("agent_lsp.chat.notices")
 
 ---@class agent.Model
----@field segments agent.Segment[] as they were begun
+---@field segments agent.Segment[] in the order of what was said
+---@field numbers { last: integer } of the newest segment; shared with what is put in later
 ---@field watcher? fun(change: agent.Change) told of everything from now on
 ---@field usage? { session: agent.TokenCounts, request: agent.TokenCounts, context_window?: integer, compaction_at?: integer }
 ---@field retry? { attempt?: integer, retry_in_ms: integer, status: string, error_message?: string } while one waits
@@ -20,15 +21,17 @@ local notices = require("agent_lsp.chat.notices")
 ---@field is_compacting? boolean
 ---@field open table<string, agent.Segment> streaming text and thinking by kind and origin
 ---@field calls table<string, agent.Segment> by origin and id
+---@field children agent.Child[] sessions that were started from this one, in order
 ---@field run_id? string of the message that is being taken
 local Model = {}
 Model.__index = Model
 
 local COMPACT = { tool = true, block = true }
 
+---@param numbers? { last: integer } of the model that this one is to be put into
 ---@return agent.Model
-function M.new()
-  return setmetatable({ segments = {}, open = {}, calls = {} }, Model)
+function M.new(numbers)
+  return setmetatable({ segments = {}, open = {}, calls = {}, children = {}, numbers = numbers or { last = 0 } }, Model)
 end
 
 local place = compose.place
@@ -45,6 +48,16 @@ function Model:tell(kind, segment, text)
   end
 end
 
+--- What separates a segment from the one before it.
+---@param before? agent.Segment
+---@param kind agent.SegmentKind
+---@param origin? string[]
+---@return string
+function M.lead(before, kind, origin)
+  local is_row = before and COMPACT[kind] and COMPACT[before.kind] and place(origin) == place(before.origin)
+  return (not before or is_row) and "\n" or "\n\n"
+end
+
 --- Begins a segment behind all others.
 ---@param kind agent.SegmentKind
 ---@param origin? string[]
@@ -52,23 +65,19 @@ end
 ---@return agent.Segment
 function Model:begin(kind, origin, fields)
   local before = self.segments[#self.segments]
+  self.numbers.last = self.numbers.last + 1
   local segment = vim.tbl_extend("error", {
-    id = #self.segments + 1,
+    id = self.numbers.last,
     kind = kind,
     origin = origin,
+    before = before,
+    lead = M.lead(before, kind, origin),
     open = true,
     pieces = {},
     bytes = 0,
     run_id = self.run_id,
   }, fields or {})
-  if not before then
-    segment.lead = "\n"
-  elseif COMPACT[kind] and COMPACT[before.kind] and place(origin) == place(before.origin) then
-    segment.lead = "\n"
-  else
-    segment.lead = "\n\n"
-  end
-  self.segments[segment.id] = segment
+  self.segments[#self.segments + 1] = segment
   self:tell("open", segment)
   return segment
 end
@@ -211,6 +220,18 @@ function on.token_usage(self, payload, message)
   end
 end
 
+---@private
+---@param payload agent.Payload
+function Model:_note_state(payload)
+  if payload.type == "compaction_begin" or payload.type == "compaction_end" then
+    self.is_compacting = payload.type == "compaction_begin"
+  elseif payload.type == "request_end" then
+    self.retry = payload.retry_in_ms and payload or nil
+  elseif payload.type == "session_update" and payload.title then
+    self.title = payload.title
+  end
+end
+
 --- Takes the next message. Nothing that a message lacks or has too much of is an error.
 ---@param message agent.Message
 ---@param run_id? string
@@ -221,26 +242,25 @@ function Model:apply(message, run_id)
   if take then
     return take(self, payload, message)
   end
-  if payload.type == "compaction_begin" or payload.type == "compaction_end" then
-    self.is_compacting = payload.type == "compaction_begin"
-  elseif payload.type == "request_end" then
-    self.retry = payload.retry_in_ms and not message.origin and payload or nil
-  elseif payload.type == "session_update" and payload.title then
-    self.title = payload.title
+  if not message.origin then
+    self:_note_state(payload)
   end
   local line = message.type == "event_msg" and notices.line(payload)
-  if line then
-    self:notice(line, message.origin)
+  local notice = line and self:notice(line, message.origin)
+  if notice and payload.type == "subagent" then
+    table.insert(self.children, { id = payload.session_id, notice = notice })
   end
 end
 
 --- Adds a line that the server has not said.
 ---@param line string
 ---@param origin? string[]
+---@return agent.Segment
 function Model:notice(line, origin)
   local segment = self:begin("notice", origin)
   self:grow(segment, "> " .. compose.line(line, 600))
   self:close(segment)
+  return segment
 end
 
 --- Closes what a dead server has left open.

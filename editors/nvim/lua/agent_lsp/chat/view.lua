@@ -2,7 +2,7 @@
 ---
 ---     model ──▶ changes ──▶ queue ──▶ flush, at most every 50 ms ──▶ one write at the end, one for each card that grows above it
 ---
---- An extmark holds where each segment is. Text is only ever added at the end of a segment, never rewritten.
+--- An extmark holds where each segment is. Text is only ever added, at the end of a segment or between two, never rewritten.
 local M = {}
 
 local decor = require("agent_lsp.chat.decor")
@@ -10,6 +10,7 @@ local follow = require("agent_lsp.chat.follow")
 local folds = require("agent_lsp.chat.folds")
 local growth = require("agent_lsp.chat.growth")
 local highlight = require("agent_lsp.chat.highlight")
+local insertion = require("agent_lsp.chat.insertion")
 
 local api = vim.api
 local BATCH_MS = 50
@@ -20,7 +21,7 @@ local BATCH_MS = 50
 ---@field marks table<integer, integer> extmark of each segment that is in the buffer
 ---@field writes integer how often the buffer was written to
 ---@field private queue agent.Change[]
----@field private tail? agent.Segment the last segment in the buffer
+---@field tail? agent.Segment the last segment in the buffer
 ---@field private timer uv.uv_timer_t
 ---@field private flushed_ms number when the last flush was
 ---@field private is_waiting boolean whether the timer runs
@@ -65,7 +66,7 @@ function View:show(model)
   api.nvim_buf_clear_namespace(self.buf, M.namespace, 0, -1)
   decor.clear(self.buf)
   self.highlight:reset()
-  self:_write(function()
+  self:write(function()
     api.nvim_buf_set_lines(self.buf, 0, -1, false, {})
   end)
   for _, segment in ipairs(model.segments) do
@@ -78,7 +79,10 @@ function View:show(model)
     end
   end
   model.watcher = function(change)
-    self.queue[#self.queue + 1] = change
+    if change.kind == "insert" then
+      return insertion.make(self, change.inserted)
+    end
+    self:_queue(change)
   end
   self:flush()
   folds.renew(self)
@@ -129,7 +133,7 @@ function View:flush()
   local following = follow.windows(self.buf)
   local tail, inner, touched = growth.sorted(self.queue, self.tail)
   self.queue = {}
-  self:_write(function()
+  self:write(function()
     for _, one in ipairs(inner) do
       self:_grow_inside(one)
     end
@@ -153,10 +157,9 @@ end
 ---@param change agent.Change
 function View:_dress(segment, change)
   local row, end_row = self:rows(segment)
-  if not row then
-    return
+  if row and end_row then
+    decor.dress(self, segment, row, end_row, change.kind)
   end
-  decor.dress(self, segment, row, end_row, change.kind)
 end
 
 ---@private
@@ -170,9 +173,8 @@ function View:_ended(segment)
 end
 
 --- Runs `change` with the buffer modifiable; whatever happens, it is locked again.
----@private
 ---@param change fun()
-function View:_write(change)
+function View:write(change)
   local buf = self.buf
   vim.bo[buf].modifiable = true
   local ok, problem = pcall(change)
@@ -220,18 +222,18 @@ function View:_grow_tail(tail)
   api.nvim_buf_set_text(buf, row, col, row, col, vim.split(at:text(), "\n", { plain = true }))
   self.writes = self.writes + 1
   for _, place in ipairs(places) do
-    self:_mark(place[1], place[2], place[3], place[4], place[5])
+    self:mark(place[1], place[2], place[3], place[4], place[5])
   end
   self.tail = tail[#tail].segment
 end
 
----@private
+--- Says where a segment is, 0-based, the end exclusive.
 ---@param segment agent.Segment
 ---@param row integer
 ---@param col integer
 ---@param end_row integer
 ---@param end_col integer
-function View:_mark(segment, row, col, end_row, end_col)
+function View:mark(segment, row, col, end_row, end_col)
   self.marks[segment.id] = api.nvim_buf_set_extmark(self.buf, M.namespace, row, col, {
     id = self.marks[segment.id],
     end_row = end_row,
