@@ -140,7 +140,8 @@ class Tools(Section):
     timeout: Annotated[float, Field(allow_inf_nan=False)] = 120.0
     """Seconds that a tool may take; 0 or less: as long as it likes."""
     read_only_commands: bool = False
-    """Whether simple commands that are known only to read (`ls`, `git status`, …) count as reading."""
+    """Whether simple commands that are known only to read (`ls`, `git status`, …) count as reading; those of git only
+    in a repository without programs of its own (a monitor of files, filters, hooks, …) and without submodules."""
     sandbox: Sandbox = "off"
     """`bwrap` runs every command under bubblewrap: only the workspace and the scratchpad can be written, and forbidden
     places, other processes and `/tmp` are not there. What git or an editor would run later (`.git/config`, hooks,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from agent_lsp.policy.repository import brings_programs
+
 _NOTHING: Final = frozenset[str]()
 # Options with which these do more than look, or look further than where they are sent.
 _REFUSED: Final = {
@@ -52,7 +54,7 @@ def only_reads(words: tuple[str, ...], cwd: Path) -> tuple[Path, ...] | None:
     """
     name, rest = words[0], words[1:]
     if name == "git":
-        if not rest or rest[0] not in _GIT_LOOKS:
+        if not rest or rest[0] not in _GIT_LOOKS or brings_programs(cwd):
             return None
         refused, rest = _GIT_REFUSED, rest[1:]
     elif name in _REFUSED:
