@@ -96,6 +96,8 @@ def _answer(page: Page, live: Sequence[Message], next_seq: int, pending: dict[st
         fields.append(b'"nextCursor":%b' % to_json(page.next_cursor))
     if page.previous_cursor:
         fields.append(b'"previousCursor":%b' % to_json(page.previous_cursor))
+    if page.earlier is not None:
+        fields.append(b'"earlier":%d' % page.earlier)
     if live:
         fields.append(b'"live":[%b]' % b",".join(map(encode, live)))
     fields.append(b'"pending":%b' % to_json(pending, by_alias=True, exclude_none=True))

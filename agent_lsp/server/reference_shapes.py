@@ -48,13 +48,15 @@ class Pending(Result):
 class HistoryAnswer(Result):
     """A page, oldest first. Notifications from `nextSeq` on continue it; `live` are the fragments of a running turn.
 
-    `nextCursor` leads on to what follows; `previousCursor`, of a page read from the end, back to what comes before it.
+    `nextCursor` leads on to what follows; `previousCursor`, of a page read from the end, back to what comes before it,
+    which are `earlier` messages. Either may be given back to read in the other direction from its place.
     `live` is on the page that has the newest message; it also has all that subagents at work said, with `origin`.
     """
 
     messages: list[OmniMessage]
     next_cursor: str | None = None
     previous_cursor: str | None = None
+    earlier: int | None = None
     live: list[OmniMessage] | None = None
     next_seq: int
     pending: Pending

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,7 @@ from agent_lsp.messages.envelope import Message
 from agent_lsp.slotted import frozen
 from agent_lsp.trace.cursor import seal, unseal
 from agent_lsp.trace.paths import TracePath
-from agent_lsp.trace.reader import parse, read_backwards, read_records
+from agent_lsp.trace.reader import count_lines, parse, read_backwards, read_records
 
 _CURSOR = re.compile(r"([0-9]{1,9})\.([0-9]{1,18})")
 
@@ -49,12 +49,14 @@ class End:
 class Page:
     """Some messages of a history, oldest first, and the cursor of what comes next in the direction of reading.
 
-    None: nothing, at the moment. Reading forward sets `next_cursor`, reading from the end `previous_cursor`.
+    None: nothing, at the moment. Reading forward sets `next_cursor`, reading from the end `previous_cursor`, with
+    `earlier`, the number of messages before it. Either cursor stands for a place, to read from it or up to it.
     """
 
     messages: tuple[Message, ...]
     next_cursor: str | None = None
     previous_cursor: str | None = None
+    earlier: int | None = None
 
 
 class SessionTrace(Trace, Protocol):
@@ -102,13 +104,14 @@ def page(found: Iterable[tuple[Position, Message]], limit: int) -> Page:
     return Page(tuple(messages))
 
 
-def last_page(found: Iterable[tuple[Position, Message]], limit: int) -> Page:
+def last_page(found: Iterable[tuple[Position, Message]], limit: int, count_before: Callable[[Position], int]) -> Page:
     """The first `limit` of messages that come last first (each with the position before it), in their right order."""
     messages: list[Message] = []
     first: Position | None = None
     for position, message in found:
         if first is not None and len(messages) >= limit:
-            return Page(tuple(reversed(messages)), previous_cursor=encode_cursor(first))
+            cursor, earlier = encode_cursor(first), count_before(first)
+            return Page(tuple(reversed(messages)), previous_cursor=cursor, earlier=earlier)
         messages.append(message)
         first = position
     return Page(tuple(reversed(messages)))
@@ -124,6 +127,15 @@ def traced_backwards(
 ) -> Iterator[tuple[Position, Message]]:
     """The messages before `stop` (default: before `until`, else all), last first, each with the position before it."""
     return chain(_in_memory_backwards(stop, until), _in_files_backwards(files, stop, until))
+
+
+def count_before(files: Sequence[TracePath], until: End | None, position: Position) -> int:
+    """How many lines there are before a position; each is a message, but for those that something has spoilt."""
+    counted = 0
+    for file in files:
+        if file.index <= position.index:
+            counted += count_lines(file.path, position.offset if file.index == position.index else None)
+    return counted + sum(held.end <= position for held in (until.unwritten if until else ()))
 
 
 def encode_cursor(position: Position) -> str:

@@ -57,7 +57,7 @@ class MemoryTrace:
         """The last messages before the cursor. InvalidParams for a cursor that is none."""
         end = (until or self.end()).written.offset
         stop = end if cursor is None else min(end, decode_cursor(cursor).offset)
-        return last_page(self._backwards(stop), limit)
+        return last_page(self._backwards(stop), limit, lambda position: position.offset)
 
     async def close(self) -> None:
         """The trace can still be read and takes no more lines; on the disk nothing is left."""

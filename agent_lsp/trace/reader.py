@@ -12,6 +12,7 @@ from agent_lsp.messages.envelope import MESSAGE, Message, MetaMessage
 from agent_lsp.slotted import frozen
 
 _BLOCK_BYTES = 65_536
+_COUNTED_BYTES = 1_048_576
 _NAMED_LINES = 20
 """So many bad lines are named in a warning; a file with more has other troubles."""
 
@@ -71,6 +72,16 @@ def read_backwards(path: Path, stop: int | None = None) -> Iterator[tuple[int, M
                 continue
             yield from _last_first(block, begin, at)
             size, tail = _BLOCK_BYTES, block[:begin]
+
+
+def count_lines(path: Path, stop: int | None = None) -> int:
+    """How many line ends there are before the byte `stop` (default: the end). OSError when the file cannot be read."""
+    count, left = 0, path.stat().st_size if stop is None else stop
+    with path.open("rb") as file:
+        while left > 0 and (block := file.read(min(_COUNTED_BYTES, left))):
+            count += block.count(b"\n")
+            left -= len(block)
+    return count
 
 
 def _last_first(block: bytes, begin: int, offset: int) -> Iterator[tuple[int, Message]]:

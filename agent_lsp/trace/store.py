@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Generator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from agent_lsp.errors import SessionNotFound
@@ -17,7 +18,7 @@ from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.slotted import frozen, mutable
 from agent_lsp.trace.cursor import seal, unseal
 from agent_lsp.trace.file import lock_newest
-from agent_lsp.trace.history import Page, decode_cursor, last_page, page, traced, traced_backwards
+from agent_lsp.trace.history import Page, count_before, decode_cursor, last_page, page, traced, traced_backwards
 from agent_lsp.trace.paths import DataDir, TracePath
 from agent_lsp.trace.reader import read_meta
 from agent_lsp.trace.summary import Scan, Totals, last_timestamp, scan
@@ -129,7 +130,8 @@ class SessionStore:
         """The last messages of the session's traces before the cursor (default: the end). Errors as of `history`."""
         stop = None if cursor is None else decode_cursor(cursor)
         with _found(session_id):
-            return last_page(traced_backwards(self._files(session_id), stop), limit)
+            files = self._files(session_id)
+            return last_page(traced_backwards(files, stop), limit, partial(count_before, files, None))
 
     def scratchpad(self, session_id: str) -> Path:
         """Where a session keeps files of its own, there or not. SessionNotFound when the id is none."""

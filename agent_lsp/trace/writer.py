@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from agent_lsp.trace.history import (
     Position,
     SessionTrace,
     Unwritten,
+    count_before,
     decode_cursor,
     last_page,
     page,
@@ -169,7 +171,8 @@ class TraceWriter:
     def latest(self, limit: int, cursor: str | None = None, until: End | None = None) -> Page:
         """The last messages before the cursor (default: the end), under the same conditions."""
         stop, until = None if cursor is None else decode_cursor(cursor), until or self.end()
-        return last_page(traced_backwards(self._data.trace_files(self._session_id), stop, until), limit)
+        files = self._data.trace_files(self._session_id)
+        return last_page(traced_backwards(files, stop, until), limit, partial(count_before, files, until))
 
     def abandon(self) -> None:
         """Lets go of the file and its lock at once: the session is not resumed after all."""

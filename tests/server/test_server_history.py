@@ -298,6 +298,7 @@ async def test_pages_join_to_the_whole(tmp_path, monkeypatch):
         while cursor is not None:
             page = await client.ask("agent/session/history", sessionId=session, limit=3, fromEnd=True, **cursor)
             latest = page["messages"] + latest
+            assert page.get("earlier", 0) == len(whole) - len(latest)
             cursor = {"cursor": page["previousCursor"]} if "previousCursor" in page else None
         assert latest == whole
         refused = await client.refusal("agent/session/history", sessionId=session, cursor="nonsense")
@@ -314,7 +315,7 @@ async def test_a_closed_session_keeps_its_history(tmp_path, monkeypatch):
         assert after["messages"] == before["messages"]
         assert after["nextSeq"] == 0
         latest = await client.ask("agent/session/history", sessionId=session, limit=2, fromEnd=True)
-        assert latest["messages"] == before["messages"][-2:] and latest["previousCursor"]
+        assert latest["messages"] == before["messages"][-2:] and latest["earlier"] == len(before["messages"]) - 2
 
 
 @pytest.mark.asyncio

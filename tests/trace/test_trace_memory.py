@@ -26,12 +26,15 @@ def pages(trace, limit, between=lambda: None):
 
 
 def pages_from_the_end(trace, limit, between=lambda: None):
-    found, cursor = [], None
+    found, cursor, earlier = [], None, None
     while True:
         page = trace.latest(limit, cursor)
+        assert earlier is None or len(page.messages) + (page.earlier or 0) == earlier
         found.insert(0, page.messages)
         if not page.previous_cursor:
+            assert page.earlier is None
             return found
+        earlier = page.earlier
         cursor = page.previous_cursor
         between()
 
@@ -94,6 +97,23 @@ def test_pages_from_the_end_make_the_same_history_whatever_is_added_meanwhile(se
     found = pages_from_the_end(trace, limit, grow)
     assert [encode(message) for page in found for message in page][1:] == sent
     assert all(len(page) == limit for page in found[1:]) and len(found[0]) > 0
+
+
+@pytest.mark.parametrize("kind", ["memory", "disk"])
+@pytest.mark.parametrize("is_written", [False, True])
+def test_a_page_of_the_end_says_how_much_is_before_it_and_its_cursor_reads_on_from_there(sessions, kind, is_written):
+    trace = open_trace(sessions, kind)
+    for number in range(3):
+        trace.append(sessions.text(str(number)))
+    if is_written:
+        trace.append(sessions.run())
+        trace.rotate([])
+    trace.append(sessions.text("last"))
+    whole = trace.history(100).messages
+    for limit in range(1, len(whole)):
+        page = trace.latest(limit)
+        assert page.earlier == len(whole) - limit
+        assert trace.history(100, page.previous_cursor).messages == page.messages == whole[-limit:]
 
 
 @pytest.mark.parametrize("kind", ["memory", "disk"])

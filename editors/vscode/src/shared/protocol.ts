@@ -145,13 +145,15 @@ export interface Pending {
 }
 
 /**
- * A page, oldest first within it. `nextCursor` leads to what follows it, `previousCursor` (with `fromEnd`) to what is before.
+ * A page, oldest first within it. `nextCursor` leads to what follows it, `previousCursor` (with `fromEnd`) to the `earlier`
+ * messages before it.
  * `live` are the unfinished segments of a running turn. Notifications from `nextSeq` on continue it.
  */
 export interface HistoryResult {
   messages: OmniMessage[];
   nextCursor?: string;
   previousCursor?: string;
+  earlier?: number;
   live?: OmniMessage[];
   nextSeq: number;
   pending: Pending;
