@@ -72,7 +72,7 @@ export function registerSessionCommands({ ctx, server, sessions, decisions }: Pa
 }
 
 /** Commands about the server and the extension. */
-export function registerServerCommands({ ctx, server, sessions }: Parts, installation: Installation): void {
+export function registerServerCommands({ ctx, server }: Parts, installation: Installation): void {
   ctx.command("installServer", async () => {
     const wheel = installation.carried(); // nothing is stopped where there is nothing to install
     await server.replace(() => installation.install(wheel));
@@ -85,7 +85,6 @@ export function registerServerCommands({ ctx, server, sessions }: Parts, install
   ctx.command("openWalkthrough", () =>
     vscode.commands.executeCommand("workbench.action.openWalkthrough", WALKTHROUGH, false),
   );
-  ctx.command("showUsage", () => showUsage(server, sessions.shownId));
 }
 
 /** Runs an input in the session on screen, or in a new one, in the sight of the person. */
@@ -137,13 +136,4 @@ async function manageRules(server: Parts["server"], sessionId: string): Promise<
   if (chosen && chosen.length > 0) {
     await server.request("agent/rules/revoke", { ruleIds: chosen.map(({ ruleId }) => ruleId) });
   }
-}
-
-async function showUsage(server: Parts["server"], sessionId: string | undefined): Promise<void> {
-  const session = sessionId === undefined ? undefined : await server.request("agent/usage", { sessionId });
-  const all = await server.request("agent/usage", { groupBy: "model" });
-  const line = ({ requests, total, costUsd }: typeof all.totals): string =>
-    `${requests} requests, ${total.toLocaleString("en")} tokens${costUsd === null ? "" : `, $${costUsd.toFixed(2)}`}`;
-  const parts = [session ? `This session: ${line(session.totals)}.` : "", `All: ${line(all.totals)}.`];
-  void vscode.window.showInformationMessage(parts.filter((part) => part !== "").join(" "));
 }

@@ -106,12 +106,12 @@ export class Server implements Listener {
   }
 
   /** Asks the server, once it has started. Rejects with `NotRunning` when there is none, or with its error. */
-  async request<M extends Method>(method: M, params: Params<M>): Promise<Result<M>> {
+  async request<M extends Method>(method: M, params: Params<M>, token?: vscode.CancellationToken): Promise<Result<M>> {
     await this.settled();
     if (!this.#connection) {
       throw new NotRunning();
     }
-    return this.#connection.request(method, params);
+    return this.#connection.request(method, params, token);
   }
 
   /** Waits while it starts, ends or is started again. */

@@ -8,9 +8,16 @@ import type { Server } from "./server";
 import type { Sessions } from "./sessions";
 
 const PAGE = 100;
+const TRACE = { iconPath: new vscode.ThemeIcon("graph-line"), tooltip: "Show Trace" };
 const FORK = { iconPath: new vscode.ThemeIcon("repo-forked"), tooltip: "Fork" };
 const RENAME = { iconPath: new vscode.ThemeIcon("edit"), tooltip: "Rename" };
 const DELETE = { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Delete" };
+const COMMANDS = new Map<vscode.QuickInputButton, string>([
+  [TRACE, "showTrace"],
+  [FORK, "forkSession"],
+  [RENAME, "renameSession"],
+  [DELETE, "deleteSession"],
+]);
 const MORE = { label: "$(ellipsis) Older sessions", alwaysShow: true } as const;
 
 type Line = SessionItem | typeof MORE;
@@ -74,11 +81,11 @@ export class SessionPicker {
   }
 
   #line(session: SessionInfo): SessionItem & vscode.QuickPickItem {
-    return { ...sessionItem(session, this.#sessions.shownId, Date.now()), buttons: [FORK, RENAME, DELETE] };
+    return { ...sessionItem(session, this.#sessions.shownId, Date.now()), buttons: [TRACE, FORK, RENAME, DELETE] };
   }
 
   #button(button: vscode.QuickInputButton, session: SessionInfo): Thenable<unknown> {
-    const command = button === FORK ? "forkSession" : button === RENAME ? "renameSession" : "deleteSession";
+    const command = COMMANDS.get(button) ?? "openSession";
     return vscode.commands.executeCommand(`agentLsp.${command}`, session);
   }
 

@@ -2,7 +2,7 @@
 
 import { expect, type FrameLocator, type Locator, type Page } from "@playwright/test";
 
-const SHOWN_VIEW = 'iframe.webview.ready[src*="extensionId=agent-lsp.agent-lsp"]';
+const SHOWN_VIEW = 'iframe.webview.ready[src*="extensionId=agent-lsp.agent-lsp"][src*="purpose=webviewView"]';
 
 export class Workbench {
   constructor(readonly page: Page) {}
