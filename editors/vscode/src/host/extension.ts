@@ -20,6 +20,7 @@ import { Installation } from "./installation";
 import { Keyring } from "./keyring";
 import { Mentions } from "./mentions";
 import { Models } from "./models";
+import { Pages } from "./pages";
 import { registerPickers } from "./pickers";
 import { Server } from "./server";
 import { SessionPicker } from "./sessionPicker";
@@ -95,6 +96,7 @@ function showChat(parts: Parts, installation: Installation): Inside {
   registerServerCommands(parts, installation);
   registerPickers(ctx, server, sessions, models);
   new SessionPicker(ctx, server, sessions, drafts).register();
+  new Pages(ctx, server, sessions).register();
   offerCodeActions(ctx, settings, (input) => ask(parts, view, runs, input));
   return { ...parts, view, runs, edits, diffs };
 }
