@@ -26,19 +26,20 @@ command -v $(1) >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo programs clients plugins test e2e e2e-nvim e2e-emacs e2e-vscode vsix live fuzz soak lint style types layers size docs package bench bench-guard clean
+.PHONY: help install demo programs clients plugins test e2e e2e-nvim e2e-emacs e2e-vscode walks vsix live fuzz soak lint style types layers size docs package bench bench-guard clean
 
 help:
 	@echo 'make demo     watch the agent work, offline, on a sample workspace'
 	@echo 'make test     everything that needs no editor    (PYTEST_ARGS="-k name" for less)'
 	@echo 'make e2e      the plugins in a real VS Code, Neovim and Emacs; they are installed first'
+	@echo 'make walks    each start page as a new user goes through it; logs and pictures in build/walks'
 	@echo 'make vsix     the extension for VS Code, as a file to install'
 	@echo 'make live     the model that AGENT_LSP_LIVE_BASE_URL and AGENT_LSP_LIVE_MODEL name, say of Ollama or llama.cpp'
 	@echo 'make fuzz     a million inputs that are nearly right, 2 processes     (FUZZ_INPUTS=, FUZZ_MINUTES=, FUZZ_ARGS=--help)'
 	@echo 'make soak     64 sessions at once for 10 minutes                     (SOAK_SESSIONS=, SOAK_MINUTES=)'
 	@echo 'make lint     style, types, layers, and what has grown too big'
 	@echo 'make docs     the documentation as a site, in build/site'
-	@echo 'make package  wheel and sdist in dist, tried out, and the start pages walked through; logs in build/walks'
+	@echo 'make package  wheel and sdist in dist, tried out; and the walks'
 	@echo 'make bench    speed against the agents in .bench, into docs/performance.md (PEERS="codex agent-lsp", PHASES=cold,stream for less)'
 	@echo 'make bench-guard    half a minute against a small floor of our own, with generous limits'
 	@echo 'make clean    remove .venv, caches and measurements'
@@ -77,7 +78,7 @@ test: $(INSTALLED) programs clients
 
 # Each part runs, whatever became of the one before.
 e2e: $(INSTALLED)
-	$(MAKE) --keep-going e2e-nvim e2e-emacs e2e-vscode
+	$(MAKE) --keep-going e2e-nvim e2e-emacs e2e-vscode walks
 
 e2e-nvim: $(INSTALLED)
 	$(MAKE) -C editors/nvim test e2e
@@ -87,6 +88,10 @@ e2e-emacs: $(INSTALLED)
 
 e2e-vscode: $(INSTALLED)
 	$(MAKE) --keep-going -C editors/vscode hosted e2e
+
+# Each start page, in a fresh home and a copy of the checkout; in editors where the page is about one.
+walks: $(INSTALLED)
+	WALKS=1 $(BIN)/python -m pytest tests/docs/test_docs_walks.py -v -rs
 
 vsix: $(INSTALLED)
 	$(MAKE) -C editors/vscode vsix
@@ -124,7 +129,7 @@ docs: $(INSTALLED)
 	@echo 'build/site/index.html'
 
 package: $(INSTALLED)
-	PACKAGE=1 $(BIN)/python -m pytest tests/packaging tests/docs/test_docs_walks.py -v $(PYTEST_ARGS)
+	PACKAGE=1 WALKS=1 $(BIN)/python -m pytest tests/packaging tests/docs/test_docs_walks.py -v -rs $(PYTEST_ARGS)
 
 # Other agents are installed by $(BENCH)/install.sh (BENCH_HOME=.bench); those that are not there are named and left out.
 bench: $(INSTALLED)

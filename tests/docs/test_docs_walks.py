@@ -1,6 +1,6 @@
-"""Each start page is gone through as a new user would: fresh home, a clone, Python and make. `make package` does it.
+"""Each start page is gone through as a new user would: fresh home, a clone, Python and make. `make walks` does it.
 
-What was typed and answered stays in build/walks.
+What was typed, answered and on the screen stays in build/walks.
 """
 
 import os
@@ -20,7 +20,7 @@ def test_every_start_page_has_a_walk():
     assert walked == {page.stem for page in (ROOT / "docs" / "start").glob("*.md")}
 
 
-@pytest.mark.skipif(not os.environ.get("PACKAGE"), reason="make package runs it")
+@pytest.mark.skipif(not os.environ.get("WALKS"), reason="make walks runs it")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("walk", WALKS, ids=lambda path: path.stem)
 def test_a_new_user_gets_there(walk):
