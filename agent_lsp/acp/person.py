@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from agent_lsp.acp.calls import call_id, described, previewed
 from agent_lsp.acp.connection import Connection
 from agent_lsp.policy.access import Proposals
-from agent_lsp.policy.approver import Answer, Question, Remember, session_offer
+from agent_lsp.policy.approver import Answer, Question, Remember
 from agent_lsp.tools.tool import CURRENT_CALL
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 
@@ -37,8 +37,9 @@ class ClientPerson:
             chosen = chosen_option(await self._connection.request("session/request_permission", params))
         except PeerError:
             return Answer("deny", failed=True)
-        if chosen == _ALWAYS and (offer := session_offer(question)):
-            return Answer("allow", Remember(offer.scope, offer.rule))
+        if chosen == _ALWAYS and question.offers:
+            narrowest = question.offers[0]
+            return Answer("allow", Remember(narrowest.scope, narrowest.rule))
         return Answer("allow" if chosen == _ONCE["optionId"] else "deny")
 
 
@@ -74,8 +75,7 @@ def chosen_option(result: Any) -> str | None:
 
 
 def _options(question: Question) -> list[dict[str, str]]:
-    offer = session_offer(question)
-    always = [{"optionId": _ALWAYS, "name": f"Allow {offer.label}", "kind": _ALWAYS}] if offer else []
+    always = [{"optionId": _ALWAYS, "name": question.offers[0].label, "kind": _ALWAYS}] if question.offers else []
     return [_ONCE, *always, _NO]
 
 

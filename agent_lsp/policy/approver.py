@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from agent_lsp.engine.ports import Asking, Decision, Permission
 from agent_lsp.errors import AgentError
 from agent_lsp.messages.content import ToolCall
-from agent_lsp.policy.access import Access, CommandPreview, EditPreview, Preview, Proposals
+from agent_lsp.policy.access import Access, Preview, Proposals
 from agent_lsp.policy.guard import Guard, Verdict
 from agent_lsp.policy.paths import Place
 from agent_lsp.policy.rules import Offer, Scope
@@ -33,23 +33,6 @@ class Question:
     offers: tuple[Offer, ...]
     reason: str
     origin: tuple[str, ...] | None = None
-
-
-def session_offer(question: Question) -> Offer | None:
-    """The one offer for people who are shown no more than one, and what it covers.
-
-    Of edits inside the workspace all by this tool, of a command those that begin alike, of anything else only the very
-    call.
-    """
-    offers = {offer.kind: offer for offer in question.offers if offer.scope == "session"}
-    match question.preview:
-        case EditPreview():
-            wanted = ("tool", "call")
-        case CommandPreview():
-            wanted = ("command", "call")
-        case _:
-            wanted = ("call",)
-    return next((offers[kind] for kind in wanted if kind in offers), None)
 
 
 @frozen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from agent_lsp.policy.access import CommandPreview, EditPreview, TextPreview
-from agent_lsp.policy.approver import Answer, Person, Question, Remember, session_offer
+from agent_lsp.policy.approver import Answer, Person, Question, Remember
 from agent_lsp.policy.rules import Offer
 from agent_lsp.policy.visible import visible, visible_line
 from agent_lsp.server.approve import approve_params
@@ -44,6 +44,23 @@ class PlainPerson:
         if title == ALLOW_FOR_SESSION and offer:
             return Answer("allow", Remember(offer.scope, offer.rule))
         return Answer("allow" if title == ALLOW else "deny")
+
+
+def session_offer(question: Question) -> Offer | None:
+    """What *Allow for session* stands for.
+
+    Of edits inside the workspace all by this tool, of a command those that begin alike, of anything else only the very
+    call: one button has to do for all, and its message says what it covers.
+    """
+    offers = {offer.kind: offer for offer in question.offers if offer.scope == "session"}
+    match question.preview:
+        case EditPreview():
+            wanted = ("tool", "call")
+        case CommandPreview():
+            wanted = ("command", "call")
+        case _:
+            wanted = ("call",)
+    return next((offers[kind] for kind in wanted if kind in offers), None)
 
 
 def message(question: Question, offer: Offer | None) -> str:

@@ -201,20 +201,6 @@ async def test_what_is_allowed_always_is_not_asked_again(tmp_path, work, monkeyp
         assert "touch x" in asked["options"][1]["name"]
 
 
-async def test_an_edit_that_is_allowed_always_stands_for_all_edits_in_the_workspace(tmp_path, work, monkeypatch):
-    async with acp_end(tmp_path, monkeypatch) as (client, model):
-        session = await client.new(work)
-        client.permission = "allow_always"
-        writes = [
-            [call("write_file", {"file_path": name, "content": "new\n"}, name)] for name in ("one.txt", "two.txt")
-        ]
-        model.script(*writes, [text("ok")])
-        await client.prompted(session, "go")
-        (asked,) = client.asked("session/request_permission")
-        assert asked["options"][1]["name"] == "Allow every call of write_file inside the workspace in this session"
-        assert (work / "two.txt").exists()
-
-
 async def test_a_plan_is_shown_as_one(tmp_path, work, monkeypatch):
     async with acp_end(tmp_path, monkeypatch) as (client, model):
         session = await client.new(work)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from agent_lsp.messages.content import ToolCall
 from agent_lsp.policy.access import CommandPreview, EditPreview, TextPreview
-from agent_lsp.policy.approver import Question, session_offer
+from agent_lsp.policy.approver import Question
 from agent_lsp.policy.rules import Offer
 from agent_lsp.providers.scripted import call, gate, text
-from agent_lsp.server.plain_person import MOST_CHARS, elided, message
+from agent_lsp.server.plain_person import MOST_CHARS, elided, message, session_offer
 from tests.server.front_end import Refused, front_end
 
 WRITE = call("write_file", {"file_path": "new.txt", "content": "new\n"})
