@@ -101,7 +101,8 @@ def _steps(made: FileCall, locate: Locate) -> Iterator[_Step]:
         if name and "already had this content" not in output:
             yield _Step(made, locate(name), lost=_NOT_TRACED)
         return
-    is_moving, is_mixed = any(one.new is None for one in told), _MIXES in output
+    is_moving = any(one.new is None for one in told)
+    is_mixed = _MIXES in output or "\r" in (argument(made, "content") or "")
     for diff in told:
         path = locate(name or diff.name)
         if is_moving or is_mixed:
@@ -161,8 +162,6 @@ class _Text:
 
     def __init__(self, text: str | None) -> None:
         self.lines = None if text is None else _split(text)
-        endings = {"\r\n" if line.endswith("\r\n") else "\n" for line in self.lines or () if line.endswith("\n")}
-        self._ending = endings.pop() if len(endings) == 1 else None
 
     def take_back(self, hunks: Sequence[ToldHunk]) -> _Taken:
         """Takes back those of an edit's hunks that are there."""
@@ -176,12 +175,18 @@ class _Text:
                 at, drift = place + len(hunk.side("-")), place - hunk.new_start
             elif _find(lines, hunk, "+", at, drift) is None:  # else it has been undone
                 lost, lost_at = CHANGED, len("".join(lines[: hunk.new_start + drift]))
-        if self._ending is None and any(
-            line.sign == "-" and not line.is_open for _, one in found for line in one.lines
-        ):
+        ending = _ending(lines)
+        restored = (line for _, hunk in found for line in hunk.lines if line.sign == "-")
+        if ending is None and any(not line.is_open for line in restored):
             return _Taken(lost=_MIXED)
-        self.lines, edits = _without(lines, found, self._ending or "")
+        self.lines, edits = _without(lines, found, ending or "")
         return _Taken(tuple(edits), lost, lost_at)
+
+
+def _ending(lines: Sequence[str]) -> str | None:
+    """The line end of these lines; None if they have several, or none."""
+    endings = {"\r\n" if line.endswith("\r\n") else "\n" for line in lines if line.endswith("\n")}
+    return endings.pop() if len(endings) == 1 else None
 
 
 def _without(lines: list[str], found: Sequence[tuple[int, ToldHunk]], ending: str) -> tuple[list[str], list[TextEdit]]:

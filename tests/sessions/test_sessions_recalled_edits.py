@@ -132,6 +132,22 @@ async def test_line_ends_that_were_mixed_cannot_be_put_back(first, root):
     assert state == "changed" and "line ends" in reason and (root / "b.txt").read_bytes() == now
 
 
+@pytest.mark.parametrize(
+    ("before", "calls"),
+    [
+        (b"a\nb\n", [("write", "A\r\nb\r\n")]),
+        (b"a\r\n", [("edit", "\n", ""), ("edit", "a", "a\nb")]),
+        (b"a\nb", [("edit", "a\nb", "x")]),
+    ],
+)
+async def test_line_ends_that_the_record_does_not_tell_are_not_guessed(first, root, before, calls):
+    (root / "b.txt").write_bytes(before)
+    for name, *given_ in calls:
+        await getattr(first, name)("b.txt", *given_)
+    answers = await undo_all(first.resumed())
+    assert (root / "b.txt").read_bytes() == before or any("line ends" in (reason or "") for _, reason in answers)
+
+
 async def test_a_deletion_and_a_move_cannot_be_undone(first, root):
     await first.call("apply_patch", patch="*** Begin Patch\n*** Update File: b.txt\n*** Move to: c.txt\n*** End Patch")
     answers = await undo_all(first.resumed())
@@ -200,13 +216,13 @@ STEPS = st.lists(
 )
 
 
-async def play(root, text, end, steps) -> Working:
+async def play(root, text, steps) -> Working:
     root.mkdir()
     (root / "a").write_bytes(text.encode())
     first = Working(root)
     for step, one, more in steps:
         if step == "write":
-            await first.write("a", as_text(one, end, more))
+            await first.write("a", as_text(one, "\n", more))
         else:
             await first.edit("a", one, "\n".join(more), replace_all=True)
     return first
@@ -218,7 +234,7 @@ async def test_undoing_everything_restores_the_exact_text_or_says_what_was_not_u
     tmp_path_factory, words, end, is_open, steps
 ):
     text = as_text(words, end, is_open)
-    first = await play(tmp_path_factory.mktemp("w") / "work", text, end, steps)
+    first = await play(tmp_path_factory.mktemp("w") / "work", text, steps)
     again = first.resumed()
     answers = await undo_all(again)
     now = (first.root / "a").read_bytes().decode()
@@ -231,7 +247,7 @@ async def test_undoing_everything_restores_the_exact_text_or_says_what_was_not_u
 @settings(deadline=None, max_examples=200)
 @given(WORDS, STEPS, st.integers(0, 8))
 async def test_what_the_person_has_typed_is_never_lost(tmp_path_factory, words, steps, line):
-    first = await play(tmp_path_factory.mktemp("w") / "work", as_text(words, "\n", False), "\n", steps)
+    first = await play(tmp_path_factory.mktemp("w") / "work", as_text(words, "\n", False), steps)
     lines = (first.root / "a").read_text().splitlines(True)
     lines.insert(min(line, len(lines)), "mine\n")
     (first.root / "a").write_text("".join(lines))
