@@ -201,6 +201,19 @@ async def test_what_is_allowed_always_is_not_asked_again(tmp_path, work, monkeyp
         assert "touch x" in asked["options"][1]["name"]
 
 
+async def test_an_edit_that_is_allowed_always_stands_for_no_other(tmp_path, work, monkeypatch):
+    async with acp_end(tmp_path, monkeypatch) as (client, model):
+        session = await client.new(work)
+        client.permission = "allow_always"
+        writes = [
+            [call("write_file", {"file_path": name, "content": "new\n"}, name)] for name in ("one.txt", "two.txt")
+        ]
+        model.script(*writes, [text("ok")])
+        await client.prompted(session, "go")
+        asked = client.asked("session/request_permission")
+        assert [one["toolCall"]["toolCallId"] for one in asked] == ["one.txt", "two.txt"]
+
+
 async def test_a_plan_is_shown_as_one(tmp_path, work, monkeypatch):
     async with acp_end(tmp_path, monkeypatch) as (client, model):
         session = await client.new(work)
