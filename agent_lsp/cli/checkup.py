@@ -34,11 +34,11 @@ def checkup(merged: Merged, workspace: Path, kept: frozenset[str], *, is_tried: 
     """The sections, each a title and rows below it. `kept`: providers with a key in the keyring alone."""
     sections = (
         ("Libraries", _libraries()),
-        ("Network", _network(os.environ)),
-        ("Model", _model(merged, workspace, kept, is_tried=is_tried)),
         ("Sandbox", _sandbox()),
         ("Editors", _editors()),
         ("Traces", _traces(Path(merged.data_dir))),
+        ("Network", _network(os.environ)),
+        ("Model", _model(merged, workspace, kept, is_tried=is_tried)),
     )
     return "".join(_section(title, list(rows)) for title, rows in sections)
 

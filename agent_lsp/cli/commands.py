@@ -89,7 +89,8 @@ def complain(error: AgentError) -> int:
     print(f"agent-lsp: {visible(error.message)}", file=sys.stderr)
     if isinstance(error, ServerError):
         for wrong in error.data.get("errors", ()):
-            print(f"  {visible(str(wrong['path']))}: {visible(str(wrong['message']))}", file=sys.stderr)
+            if str(wrong["message"]) not in error.message:
+                print(f"  {visible(str(wrong['path']))}: {visible(str(wrong['message']))}", file=sys.stderr)
         if error.hint:
             print(f"  {visible(error.hint)}", file=sys.stderr)
     return of_error(error)

@@ -20,6 +20,8 @@ THINKING_SHOWN = 240
 """Characters of a thinking segment before the rest is folded."""
 _AT_ONCE = "llm request error: "
 """How the engine marks what it did not try again: for traces, and nothing to a person."""
+_GIVEN_UP = (_AT_ONCE, "llm request failed after ", "reconnect failed after ", "malformed response failed after ")
+"""Reasons of the engine's own for an abort: the last line has them again, with more."""
 ENDINGS = {
     "completed": "done",
     "failed": "failed",
@@ -65,6 +67,8 @@ class Renderer:
                 return self._retry(end)
             case CompactionBegin() | CompactionEnd() as compaction:
                 return self._compaction(compaction)
+            case Abort(reason=reason) if reason and reason.startswith(_GIVEN_UP):
+                return ""
             case Abort(reason=reason):
                 return self._block(
                     self._palette.paint(f"■ aborted{f': {visible_line(reason)}' if reason else ''}", "yellow")

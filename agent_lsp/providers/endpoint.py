@@ -67,10 +67,7 @@ def endpoint_for(provider: str, model: str, providers: Providers, environ: Mappi
     """The endpoint of a model. Raises ModelUnavailable, with a hint that says what to set."""
     settings, known = providers.get(provider, {}), KNOWN.get(provider)
     if provider not in providers and known is None:
-        raise ModelUnavailable(
-            f"no provider named {provider!r}",
-            hint=f"configure providers.{provider}, or use one of {', '.join(KNOWN)}",
-        )
+        raise _unknown(provider, model)
     if not model:
         raise ModelUnavailable(f"no model named for provider {provider!r}", hint='write it as "provider/model"')
     api = settings.get("api") or (known.api if known else "")
@@ -100,6 +97,17 @@ def endpoint_for(provider: str, model: str, providers: Providers, environ: Mappi
         think_tags=facts.think_tags,
         request_timeout_s=float(settings.get("request_timeout") or timeout_s),
         content_timeout_s=float(settings.get("content_timeout") or CONTENT_TIMEOUT_S),
+    )
+
+
+def _unknown(provider: str, model: str) -> ModelUnavailable:
+    names = ", ".join(KNOWN)
+    if not model:
+        return ModelUnavailable(
+            f"{provider!r} names no provider", hint=f'write it as "provider/model", with one of {names}'
+        )
+    return ModelUnavailable(
+        f"no provider named {provider!r}", hint=f"configure providers.{provider}, or use one of {names}"
     )
 
 

@@ -1,5 +1,6 @@
 """What doctor looks at is what a server with the same arguments would have."""
 
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -73,6 +74,7 @@ def test_the_report_is_complete(tmp_path, capsys):
     for title in ("Installation", "Places", "Programs", "Credentials", "Built in", "Protection", "Libraries", "Model"):
         assert title in titles
     assert {"Sandbox", "Traces"} <= set(titles)
+    assert titles[-1] == "Model"  # it is what most come for, and the end is on the screen
 
 
 def test_the_trust_that_counts_is_that_kept_in_the_data_directory(tmp_path, capsys, monkeypatch):
@@ -94,6 +96,14 @@ def test_a_key_in_the_keyring_counts_as_one_and_is_not_shown(tmp_path, capsys, k
     assert ["far", "keyring", "found"] in lines
     assert not any("GROQ_API_KEY" in line or "FAR" in line for line in lines)
     assert "sk-kept" not in text
+
+
+def test_a_file_that_is_no_toml_is_told_once(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text("one two\n")
+    command = [sys.executable, "-m", "agent_lsp", "run", "hi", "--config", str(file), "--workspace", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50)
+    assert done.returncode and done.stderr.count("Expected '='") == 1 and done.stderr.count(str(file)) == 1
 
 
 def test_settings_that_do_not_fit_are_told_and_nothing_more_is_asked(tmp_path, capsys, kept):

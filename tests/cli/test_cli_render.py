@@ -143,6 +143,13 @@ def test_an_abort_is_told_with_its_reason(shown):
     assert shown.text == "\n■ aborted: stop\n"
 
 
+@pytest.mark.parametrize("reason", ["llm request error: HTTP 401", "reconnect failed after 5 retries"])
+def test_what_the_last_line_says_anyway_is_not_told_before_it(shown, reason):
+    shown.emit(Abort(reason=reason))
+
+    assert shown.text == ""
+
+
 def test_a_decision_shows_in_the_output_of_its_call_only(shown):
     shown.emit(ApprovalDecision(tool_call_id="c", decision="deny", decided_by="mode"))
 

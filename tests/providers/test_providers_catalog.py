@@ -63,6 +63,7 @@ def test_every_built_in_provider_works_with_a_key_alone(name):
 
 REFUSED = {
     "an unknown provider": ("nope", "m", {}, "configure providers.nope"),
+    "a model alone": ("gpt-5.1", "", {}, 'write it as "provider/model"'),
     "no key": ("anthropic", "m", {}, "set ANTHROPIC_API_KEY"),
     "no key in the named variable": ("p", "m", {"p": {**LOCAL, "api_key_env": "MINE"}}, "set MINE"),
     "no api": ("p", "m", {"p": {"base_url": "http://x"}}, "set providers.p.api"),
