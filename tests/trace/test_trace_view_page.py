@@ -57,6 +57,16 @@ def page_of(told, tmp_path, cost=nobody_knows):
     return render(read_timeline([told.save(tmp_path)]), cost)
 
 
+@pytest.mark.parametrize(("requests", "columns"), [(3, 0), (4, 4), (120, 120), (121, 61), (2600, 119)])
+def test_the_chart_of_the_context_has_columns_that_can_be_seen(tmp_path, requests, columns):
+    told = Teller().run(1, "go")
+    for number in range(requests):
+        told.ask().write(1, "x").done(0.1, new=10 if number != requests - 2 else 500, out=1)
+    page = page_of(told, tmp_path)
+    assert len(re.findall(r'<i title="request \d+: ', page)) == columns
+    assert (f'<i title="request {requests - 1}: 0 cached, 500 new, 1 out">' in page) is bool(columns)
+
+
 def hostile():
     told = Teller(workspace=HOSTILE, system_prompt=HOSTILE, model_id=HOSTILE).run(1, HOSTILE, tools=[HOSTILE])
     told.say(

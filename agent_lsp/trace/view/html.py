@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 
@@ -13,7 +13,7 @@ from agent_lsp.trace.view.figures import Cost, duration, money, plural, request_
 from agent_lsp.trace.view.markup import block, chip, text
 from agent_lsp.trace.view.rows import Rows
 from agent_lsp.trace.view.scale import Scale
-from agent_lsp.trace.view.spans import RunSpan, Timeline
+from agent_lsp.trace.view.spans import RequestSpan, RunSpan, Timeline
 
 _ENDINGS = {
     "completed": ("completed", "good"),
@@ -23,6 +23,8 @@ _ENDINGS = {
 }
 _LEAST_CHARTED = 4
 """Requests below which a chart of them says nothing that the rows do not."""
+_MOST_CHARTED = 120
+"""Columns of that chart; more of them would be too thin to be seen."""
 _WORTH_TELLING_S = 1.0
 _LEGEND = (
     ("model", "model"),
@@ -126,6 +128,14 @@ def _share_bar(tokens: TokenCounts) -> str:
     return f'<span class="shares" title="{hint}">{parts}</span><small>{cached} % of the input from the cache</small>'
 
 
+def _largest_of_each_few(
+    counted: Sequence[tuple[RequestSpan, TokenCounts]],
+) -> Iterator[tuple[RequestSpan, TokenCounts]]:
+    """The requests, or where they are too many to be columns, of each few neighbours the largest."""
+    few = -(-len(counted) // _MOST_CHARTED)
+    return (max(counted[at : at + few], key=lambda one: one[1].total) for at in range(0, len(counted), few))
+
+
 def _context_chart(timeline: Timeline) -> str:
     """The size of the context, request by request."""
     counted = [(one, one.tokens) for one in timeline.requests if one.tokens and one.number is not None]
@@ -138,7 +148,7 @@ def _context_chart(timeline: Timeline) -> str:
         f'<b class="out" style="height:{100 * tokens.output / largest:.2f}%"></b>'
         f'<b class="fresh" style="height:{100 * tokens.cache_write / largest:.2f}%"></b>'
         f'<b class="cached" style="height:{100 * tokens.cache_read / largest:.2f}%"></b></i>'
-        for one, tokens in counted
+        for one, tokens in _largest_of_each_few(counted)
     )
     window = timeline.meta.model_context_window if timeline.meta else None
     share = f" · {round(100 * largest / window)} % of the window" if window else ""
