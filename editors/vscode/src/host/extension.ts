@@ -17,6 +17,7 @@ import { EditCommands } from "./editCommands";
 import { Edits } from "./edits";
 import { welcome } from "./firstStart";
 import { Installation } from "./installation";
+import { Interrupted } from "./interrupted";
 import { Keyring } from "./keyring";
 import { Mentions } from "./mentions";
 import { Models } from "./models";
@@ -30,7 +31,7 @@ import { showStatus } from "./statusBar";
 import { Texts } from "./transcripts";
 import { keepUpToDate } from "./upToDate";
 
-let running: { readonly ctx: Ctx; readonly server: Server; readonly view: ChatView } | undefined;
+let running: (Parts & { readonly view: ChatView }) | undefined;
 
 /** What tests that run in the same host may look at. */
 export interface Inside extends Parts {
@@ -48,12 +49,14 @@ export function activate(context: vscode.ExtensionContext): Inside | undefined {
   const keyring = new Keyring(ctx, settings);
   const server = new Server(ctx, settings, installation, keyring);
   const sessions = new Sessions(ctx, server);
+  const interrupted = new Interrupted(ctx, server);
   const decisions = new Decisions(ctx, settings, server);
-  const parts: Parts = { ctx, server, sessions, settings, decisions, drafts: new Drafts(ctx.kept) };
+  interrupted.follow(decisions);
+  const parts: Parts = { ctx, server, sessions, settings, decisions, interrupted, drafts: new Drafts(ctx.kept) };
 
   answerForDocuments(ctx, server);
   const inside = showChat(parts, installation);
-  running = { ctx, server, view: inside.view };
+  running = { ...parts, view: inside.view };
   showStatus(ctx, server, sessions, decisions);
   keepUpToDate(ctx, settings, server, keyring, sessions);
   welcome(ctx, server);
@@ -62,8 +65,9 @@ export function activate(context: vscode.ExtensionContext): Inside | undefined {
 
 /** Ends the server before the editor ends the host, so that its children end with it and what it knows is on the disk. */
 export async function deactivate(): Promise<void> {
-  const { ctx, server, view } = running ?? {};
+  const { ctx, server, view, interrupted } = running ?? {};
   running = undefined;
+  interrupted?.leave();
   view?.silence(); // what comes back when the runs are stopped has to go into the drafts
   await server?.stop();
   ctx?.dispose();

@@ -81,6 +81,16 @@ export type Remedy = "install" | "settings";
 /** The setting. */
 export const SERVER_PATH = "agentLsp.server.path";
 
+/** Why a run was cut off: the window was closed or reloaded, the server has crashed, or was ended by the person. */
+export type CutBy = "window" | "crash" | "restart";
+
+/** The last run of a session, if it was cut off; `asked` is what waited for a decision then, and is void. */
+export interface Cut {
+  readonly runId: string;
+  readonly by: CutBy;
+  readonly asked: readonly string[];
+}
+
 /** How the server process is. `lastLogLine` is what it said last; `hint` what the person can do. */
 export interface ServerStatus {
   readonly state: "installing" | "starting" | "running" | "stopped" | "crashed" | "failed" | "missing" | "incompatible";
@@ -210,6 +220,7 @@ export interface SessionShown {
   readonly draft: Draft;
   readonly approvals: readonly OpenApproval[];
   readonly questions: readonly OpenQuestion[];
+  readonly cut?: Cut | undefined;
 }
 
 export type HostToView =

@@ -32,11 +32,14 @@ test("a crash in mid-run says what happened, keeps session and draft, and goes o
   await chat.reaches("idle");
   await expect(chat.rows("user").last()).toContainText("go");
   await expect(chat.composer).toHaveValue("a draft that must live");
+  await expect(chat.rows("run_end").last()).toContainText(/Cut off.*The server crashed while this ran\./s);
+  await expect(chat.button("Continue")).toBeVisible();
   model.reset();
   model.script(turn(say("Alive again.")));
   await chat.composer.fill("");
   await chat.run("are you there");
   await expect(chat.rows("text").last()).toContainText("Alive again.");
+  await expect(chat.button("Continue")).toHaveCount(0);
 
   const second = server.agent?.pid;
   await kill(server);

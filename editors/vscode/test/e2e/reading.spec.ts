@@ -1,5 +1,7 @@
 /** Reading: what is read stays where it is, comes back after a reload, and can be found. */
 
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { expect, keepFigures, test } from "./harness/fixtures";
 import { writeLongSession } from "./harness/longSession";
 import { displacementBy, largestMoveWhile, scrollRests } from "./harness/measure";
@@ -62,6 +64,9 @@ test.describe("following", () => {
   });
 });
 
+/** How often a text stands in another. */
+const times = (text: string, whole: string) => whole.split(text).length - 1;
+
 test("reloading the window in the middle of a run loses no text: what was said is there once, what was not delivered is back", async ({
   chat,
   model,
@@ -79,18 +84,73 @@ test("reloading the window in the middle of a run loses no text: what was said i
   );
   await chat.send("go on for long");
   await gate.reached;
-  await chat.send("queued before the reload");
+  await chat.send("steered before the reload");
   await expect(chat.queued).toHaveCount(1);
+  await chat.composer.fill("queued for after the reload");
+  await chat.button("Queue for afterwards").click();
+  await expect(chat.queued).toHaveCount(2);
   await chat.composer.fill("a draft before the reload");
   await chat.draftKept();
 
   await bench.open(server.url);
   await chat.open();
 
-  await expect(chat.composer).toHaveValue(/queued before the reload[^]*a draft before the reload/);
+  const texts = ["steered before the reload", "queued for after the reload", "a draft before the reload"];
+  await expect(chat.composer).toHaveValue(new RegExp(texts.map((_, index) => `(?=[^]*${texts[index]})`).join("")));
   await chat.reaches("idle");
   await expect.poll(() => chat.words(/^word\d/)).toEqual(named("word", 40));
+  const cut = chat.rows("run_end").last();
+  await expect(cut).toContainText("Cut off");
+  await expect(cut).toContainText("The window was closed or reloaded while this ran.");
   await picture("after-a-reload");
+  await expect(chat.queued).toHaveCount(0);
+  await chat.draftKept();
+
+  await bench.open(server.url);
+  await chat.open();
+
+  await expect(cut.getByRole("button", { name: "Continue" })).toBeVisible();
+  const left = await chat.composer.inputValue();
+  expect(texts.map((text) => times(text, left))).toEqual([1, 1, 1]);
+  await chat.composer.fill("");
+});
+
+test("a run that a reload has cut off goes on by one button; the approval that was open is void, and nothing of it was done", async ({
+  chat,
+  model,
+  bench,
+  server,
+  picture,
+}) => {
+  await chat.fresh();
+  const call = use("exec_command", { cmd: "touch void.txt", description: "a test" });
+  model.script(turn(say("Half of it is done."), call));
+  await chat.send("do all of it");
+  await expect(chat.approval).toBeVisible();
+  await chat.composer.fill("a draft that stays");
+  await chat.draftKept();
+
+  await bench.open(server.url);
+  await chat.open();
+
+  const cut = chat.rows("run_end").last();
+  await expect(cut).toContainText(/void, nothing of it was done: .*touch void\.txt/);
+  await expect(chat.approval).toHaveCount(0);
+  await expect(chat.rows("tool").last()).toHaveAttribute("data-status", "stopped");
+  await picture("cut-off-by-a-reload");
+  expect(existsSync(join(server.workspace, "void.txt"))).toBe(false);
+  model.reset();
+  model.script(turn(say("The other half.")));
+
+  await cut.getByRole("button", { name: "Continue" }).click();
+
+  await expect(chat.rows("text").last()).toContainText("The other half.");
+  await chat.reaches("idle");
+  await expect(chat.button("Continue")).toHaveCount(0);
+  await expect(chat.rows("text").first()).toContainText("Half of it is done.");
+  await expect(chat.composer).toHaveValue("a draft that stays");
+  expect(model.asked).toHaveLength(1);
+  expect(model.asked[0]?.text).toContain("Half of it is done.");
   await chat.composer.fill("");
 });
 

@@ -1,5 +1,6 @@
 import type { Ctx } from "../ctx";
 import type { Decisions } from "../decisions";
+import type { Interrupted } from "../interrupted";
 import type { Server } from "../server";
 import type { Sessions } from "../sessions";
 import type { Settings } from "../settings";
@@ -12,5 +13,6 @@ export interface Parts {
   readonly sessions: Sessions;
   readonly settings: Settings;
   readonly decisions: Decisions;
+  readonly interrupted: Interrupted;
   readonly drafts: Drafts;
 }

@@ -34,8 +34,14 @@ export class Runs {
   async run(params: Params<"agent/run">): Promise<RunResult> {
     await this.#parts.server.settled();
     const sessionId = params.sessionId ?? "";
-    const result = await this.#sending(sessionId, `run-${randomUUID()}`, params.input, () =>
-      this.#parts.server.request("agent/run", params),
+    const { server } = this.#parts;
+    const result = await this.#sending(
+      sessionId,
+      `run-${randomUUID()}`,
+      params.input,
+      () => server.request("agent/run", params),
+      // A server that is being ended answers too: what it has not begun comes back with the next one.
+      () => server.status.state === "running",
     );
     this.#ended(result);
     return result;
@@ -61,11 +67,19 @@ export class Runs {
   }
 
   /** Whoever has sent it is told of every error and still has the input, unless the server went away with it. */
-  async #sending<R>(sessionId: string, id: string, input: Input, send: () => Promise<R>): Promise<R> {
+  async #sending<R>(
+    sessionId: string,
+    id: string,
+    input: Input,
+    send: () => Promise<R>,
+    isOver: () => boolean = () => true,
+  ): Promise<R> {
     this.#sent(sessionId, id, input);
     try {
       const result = await send();
-      this.#settled(sessionId, id);
+      if (isOver()) {
+        this.#settled(sessionId, id);
+      }
       return result;
     } catch (error) {
       if (told(error).kind !== "server_gone") {

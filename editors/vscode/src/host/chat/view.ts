@@ -148,7 +148,7 @@ export class ChatView implements vscode.WebviewViewProvider, Stage {
 
   /** The session on screen. While the server starts there is none yet. */
   #shown(): SessionShown {
-    const { sessions, drafts, decisions } = this.#parts;
+    const { sessions, drafts, decisions, interrupted } = this.#parts;
     const session = sessions.shown ?? null;
     const id = session?.sessionId;
     return {
@@ -156,6 +156,7 @@ export class ChatView implements vscode.WebviewViewProvider, Stage {
       state: (id === undefined ? undefined : sessions.state(id)) ?? null,
       draft: drafts.get(sessions.remembered),
       ...decisions.appearing(id),
+      cut: interrupted.of(id),
     };
   }
 

@@ -25,4 +25,6 @@ export interface CardHost extends MarkdownHost {
   decideEdits(edits: readonly EditInfo[], verdict: "keep" | "undo"): void;
   /** Whether something runs in the session. */
   isRunning(): boolean;
+  /** The person wants the run that was cut off to go on. */
+  goOn(): void;
 }

@@ -1,5 +1,6 @@
 /** What the engine does by itself, each with the reason and what can be done about it. */
 
+import type { Cut, CutBy } from "../../shared/bridge";
 import type { Card } from "../list/virtualList";
 import { icon } from "../markdown/icons";
 import { MarkdownView } from "../markdown/markdownView";
@@ -148,6 +149,20 @@ const ENDINGS: Readonly<Record<EndRow["status"], string>> = {
   max_turns: "Ended at the limit of turns",
 };
 
+const CUTS: Readonly<Record<CutBy, string>> = {
+  window: "The window was closed or reloaded while this ran.",
+  crash: "The server crashed while this ran.",
+  restart: "The server was ended while this ran.",
+};
+
+/** Why a run was cut off, and what is void because of it. */
+function cutWords({ by, asked }: Cut): string {
+  const open = asked
+    .map((title) => ` What waited for your decision is void, nothing of it was done: ${title}.`)
+    .join("");
+  return CUTS[by] + open;
+}
+
 export function endCard(row: EndRow, host: CardHost): Card {
   const text = make("span", { class: "end-text" });
   const ended = make("p", { class: "end-note" });
@@ -163,17 +178,20 @@ export function endCard(row: EndRow, host: CardHost): Card {
     keep,
     undo,
   );
-  const element = article(row, "End of the run", host, make("div", { class: "end-line" }, text), ended, bar);
+  const goOn = button("Continue", () => host.goOn(), { class: "primary-button end-go-on" });
+  const element = article(row, "End of the run", host, make("div", { class: "end-line" }, text), ended, goOn, bar);
   const draw = (): void => {
     element.dataset.status = row.status;
-    const facts = [ENDINGS[row.status]];
+    const facts = [row.cut ? "Cut off" : ENDINGS[row.status]];
     if (row.turns > 0) facts.push(count(row.turns, "turn"), `${tokens(row.tokens)} tokens`);
     if (row.durationMs >= 500) facts.push(duration(row.durationMs));
     if (row.cost !== undefined && host.showCost()) facts.push(money(row.cost));
     setText(text, facts.join(" · "));
     const what = row.ended.length > 0 ? `Ended with it: ${row.ended.join(", ")}.` : "";
-    setText(ended, [what, row.note ?? ""].filter(Boolean).join(" "));
-    show(ended, what !== "" || row.note !== undefined);
+    const words = [row.cut ? cutWords(row.cut) : "", what, row.note ?? ""].filter(Boolean).join(" ");
+    setText(ended, words);
+    show(ended, words !== "");
+    show(goOn, row.cut !== undefined && !host.isRunning());
     const pending = standing();
     show(bar, pending.length > 0);
     setText(edits, `${count(pending.length, "edit")} to decide`);

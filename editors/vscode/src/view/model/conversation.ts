@@ -5,10 +5,11 @@
  * already, what comes while a page is on its way waits for it, and a number that is skipped means: fetch anew.
  */
 
+import type { Cut } from "../../shared/bridge";
 import type { HistoryResult, Input, MessageParams, OmniMessage, SessionInfo } from "../../shared/protocol";
 import { gaugeOf } from "./gauge";
 import type { Listener } from "./listener";
-import type { Row } from "./rows";
+import type { EndRow, Row } from "./rows";
 import { Story } from "./story";
 import { Waiting } from "./waiting";
 
@@ -39,11 +40,14 @@ export class Conversation {
   private isRunning = false;
   /** Whether the run that is on began on an earlier page. */
   private beganEarlier = false;
+  /** The end of the last run, if that was cut off. */
+  private cutRow: EndRow | null = null;
 
   constructor(
     readonly session: SessionInfo,
     private readonly fetch: Fetch,
     private readonly listener: ConversationListener,
+    private cut?: Cut,
   ) {
     this.story = this.newStory();
     this.waiting = new Waiting(() => listener.waitingChanged());
@@ -129,10 +133,21 @@ export class Conversation {
       this.story.runs.adopt(runId);
       return;
     }
+    this.wentOn();
     const entry = this.waiting.all.find((one) => one.kind === "run" && (one.runId ?? runId) === runId);
     const input: Input | null = entry?.input ?? null;
     if (entry) this.waiting.remove(entry);
     this.story.begin(runId, input, first.timestamp);
+  }
+
+  /** Another run: there is nothing left to go on from. */
+  private wentOn(): void {
+    const row = this.cutRow;
+    this.cut = undefined;
+    this.cutRow = null;
+    if (!row) return;
+    delete row.cut;
+    this.story.touch(row);
   }
 
   private opened(page: Page, messages: readonly OmniMessage[]): void {
@@ -142,7 +157,8 @@ export class Conversation {
     this.runId = this.story.runs.runId;
     this.beganEarlier = this.runId === undefined && this.isRunning;
     for (const message of page.live ?? []) this.story.apply(message);
-    if (!this.isRunning) this.story.end();
+    const last = this.isRunning ? null : this.story.end({ cut: this.cut });
+    this.cutRow = last?.cut ? last : null;
     this.nextSeq = page.nextSeq;
     this.isLoaded = true;
     const held = this.held;

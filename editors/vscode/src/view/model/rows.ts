@@ -5,6 +5,7 @@
  * a reload, so that anchors and unfolded cards find their row again.
  */
 
+import type { Cut } from "../../shared/bridge";
 import type {
   ApprovalDecision,
   CompactionMode,
@@ -141,6 +142,8 @@ export interface EndRow extends Common {
   /** What an abort has ended, in words. */
   ended: string[];
   note?: string;
+  /** It was cut off, and nothing has gone on from there yet. */
+  cut?: Cut;
 }
 
 export type Row =

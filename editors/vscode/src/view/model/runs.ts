@@ -1,5 +1,6 @@
 /** Adds up the runs of a story from its stream: what their end rows say. */
 
+import type { Cut } from "../../shared/bridge";
 import type { RequestEnd, RunStatus, TokenUsage } from "../../shared/protocol";
 import type { Keys } from "./keys";
 import type { EndRow } from "./rows";
@@ -14,6 +15,15 @@ interface Account {
   ended: string[];
   /** Its beginning is on an earlier page. */
   headless: boolean;
+  /** Whether its last request has no end yet; undefined while there was no request. */
+  asks?: boolean;
+}
+
+/** What else is known of a run at its end. `isBroken`: calls of it were left without an output. */
+export interface Ending {
+  readonly isBroken?: boolean;
+  readonly cut?: Cut | undefined;
+  readonly result?: { readonly status: RunStatus; readonly note?: string };
 }
 
 export class Runs {
@@ -46,13 +56,20 @@ export class Runs {
     this.isFresh = false;
   }
 
-  /** Whether the run is new. */
-  begin(runId: string, at: string): boolean {
-    if (this.begun.has(runId)) return false;
-    this.end();
+  get isOn(): boolean {
+    return this.current !== null;
+  }
+
+  /** Whether that run has begun. */
+  has(runId: string): boolean {
+    return this.begun.has(runId);
+  }
+
+  /** A run begins, which ends the one before; `isBroken`: in the middle of its calls. */
+  begin(runId: string, at: string, isBroken = false): void {
+    this.end({ isBroken });
     this.begun.add(runId);
     this.current = account(runId, at, false);
-    return true;
   }
 
   /** What is on is the run of this id, whose beginning is not here. */
@@ -61,8 +78,14 @@ export class Runs {
     if (this.current) this.current.runId ||= runId;
   }
 
+  /** A request goes out. */
+  asks(): void {
+    if (this.current) this.current.asks = true;
+  }
+
   request(end: RequestEnd, compacting: boolean): void {
     if (!this.current) return;
+    this.current.asks = false;
     if (end.status === "completed" && !compacting) this.current.turns++;
     if (end.status !== "completed" && end.retry_in_ms === undefined) this.current.status = end.status;
   }
@@ -78,14 +101,19 @@ export class Runs {
     this.current.ended = ended;
   }
 
-  /** The row of the run that was on; null when there was none or nothing to tell. */
-  end(result?: { status: RunStatus; note?: string }): EndRow | null {
+  /**
+   * The row of the run that was on; null when there was none or nothing to tell. One that stands in the middle of something
+   * was not completed, whoever it was that went away.
+   */
+  end({ isBroken, cut, result }: Ending = {}): EndRow | null {
     const run = this.current;
     this.current = null;
+    if (run?.status === "completed" && (run.asks || isBroken)) run.status = "aborted";
     if (!run || (run.turns === 0 && run.status === "completed" && !run.headless && !result)) return null;
     if (result && run.status === "completed") run.status = result.status;
     const row = rowOf(run, this.keys.take(`end:${run.runId || run.lastAt}`));
     if (result?.note) row.note = result.note;
+    if (cut && run.status !== "completed" && (run.runId || cut.runId) === cut.runId) row.cut = cut;
     if (run.headless) this.headRow = row;
     this.add(row);
     return row;
@@ -126,6 +154,7 @@ function merged(earlier: Account, later: Account): Account {
     tokens: earlier.tokens + later.tokens,
     status: later.status === "completed" ? earlier.status : later.status,
     headless: earlier.headless,
+    ...(later.asks === undefined && earlier.asks !== undefined ? { asks: earlier.asks } : {}),
   };
 }
 

@@ -5,16 +5,7 @@
  * Live and replayed messages go through the same `apply`.
  */
 
-import type {
-  EventPayload,
-  Input,
-  OmniMessage,
-  Partial,
-  Payload,
-  RunStatus,
-  SessionMeta,
-  Text,
-} from "../../shared/protocol";
+import type { EventPayload, Input, OmniMessage, Partial, Payload, SessionMeta, Text } from "../../shared/protocol";
 import { Compactions } from "./compactions";
 import { Family } from "./family";
 import { compacted, used, type Gauge } from "./gauge";
@@ -25,7 +16,7 @@ import { McpRows } from "./mcpRows";
 import { readArguments } from "./partialJson";
 import { Retries } from "./retries";
 import type { EndRow, NoteRow, Row, ThinkingRow } from "./rows";
-import { Runs } from "./runs";
+import { Runs, type Ending } from "./runs";
 import { OpenAnswer, thinkingRow } from "./segments";
 import { toolTitle } from "./toolTitles";
 import { ToolCalls } from "./tools";
@@ -74,13 +65,20 @@ export class Story {
 
   /** A run begins, whose input the stream does not repeat. */
   begin(runId: string, input: Input | null, at: string): void {
-    if (this.runs.begin(runId, at) && input !== null) this.users.input(input, at);
+    if (this.runs.has(runId)) return;
+    this.runs.begin(runId, at, this.isBroken());
+    if (input !== null) this.users.input(input, at);
   }
 
-  /** The run has ended: its row, null when there was none or nothing to tell. */
-  end(result?: { status: RunStatus; note?: string }): EndRow | null {
+  /** The run has ended, or was cut off: its row, null when there was none or nothing to tell. */
+  end(ending: Omit<Ending, "isBroken"> = {}): EndRow | null {
     this.retries.settle();
-    return this.runs.end(result);
+    return this.runs.end({ ...ending, isBroken: this.isBroken() });
+  }
+
+  /** Whether the run that is on stands in the middle of its calls; to be asked when nothing of it comes any more. */
+  private isBroken(): boolean {
+    return this.runs.isOn && this.tools.leave(this.runs.startedAt);
   }
 
   /** Puts an earlier page on top. Its messages end where this story begins. */
@@ -176,6 +174,7 @@ export class Story {
         return;
       case "request_begin":
         this.retries.settle();
+        this.runs.asks();
         return;
       case "token_usage":
         this.gauge = used(this.gauge, payload);

@@ -8,7 +8,7 @@ import type {
   ToolCallOutput,
 } from "../../shared/protocol";
 import type { Keys } from "./keys";
-import type { ToolRow } from "./rows";
+import { isOpen, type ToolRow } from "./rows";
 
 /** What came of a call whose beginning is on an earlier page. */
 interface Orphan {
@@ -93,11 +93,14 @@ export class ToolCalls {
     this.touch(row);
   }
 
-  /** The calls that have no output yet. */
-  unanswered(): ToolRow[] {
-    return [...this.rows.values()].filter(
-      (row) => row.endedAt === undefined && row.status !== "failed" && row.status !== "stopped",
-    );
+  /** Their run is over: calls since then that have no output never get one. Whether there were any. */
+  leave(since: string): boolean {
+    const left = [...this.rows.values()].filter((row) => row.at >= since && isOpen(row));
+    for (const row of left) {
+      row.status = "stopped";
+      this.touch(row);
+    }
+    return left.length > 0;
   }
 
   /** Takes in the calls of an earlier page: they get what came of them on this one. */

@@ -170,7 +170,7 @@ export class App {
   }
 
   /** A session is on screen, another one or the same anew. */
-  private shown({ session, state, draft, approvals, questions }: SessionShown): void {
+  private shown({ session, state, draft, approvals, questions, cut }: SessionShown): void {
     const isOther = session?.sessionId !== this.session?.sessionId;
     this.drafts.flush();
     const hadNone = this.session === null;
@@ -182,7 +182,7 @@ export class App {
     for (const approval of approvals) this.parts.dock.approval(approval);
     for (const question of questions) this.parts.dock.question(question);
     if (hadNone || isOther || this.parts.composer.isEmpty) this.adopt(draft, hadNone);
-    void this.parts.view.open(session, state).then(() => {
+    void this.parts.view.open(session, state, cut).then(() => {
       const { conversation } = this.parts.view;
       if (!conversation) return;
       for (const { params } of this.parts.dock.openApprovals)

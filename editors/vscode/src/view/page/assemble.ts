@@ -48,6 +48,7 @@ export function assemble(port: Port, frames: Frames, wishes: Wishes): Assembled 
     changed: () => wishes.drawRows(),
     waiting: () => wishes.draw(),
     failed: (error) => composer.say(wordsOf(error)),
+    goOn: () => void sending.goOn(),
   });
   const pickers = new Pickers((setting, value) => wishes.update(setting, value));
   const composer: Composer = newComposer(port, wishes, pickers, () => sending);

@@ -1,7 +1,7 @@
 /** Sends what is written, and takes it back: each text is on its way, in the composer, or in the transcript. */
 
 import type { Draft, OpenApproval } from "../../shared/bridge";
-import type { StateParams } from "../../shared/protocol";
+import type { Input, StateParams } from "../../shared/protocol";
 import type { Composer } from "../composer/composer";
 import { draftOf, inputOf } from "../composer/input";
 import type { Conversation } from "../model/conversation";
@@ -16,11 +16,14 @@ export interface SendingHost {
   sendingChanged(isSending: boolean): void;
 }
 
-/** A text whose acceptance is not known yet. */
+/** What is said to the agent when a run that was cut off is to go on. */
+export const GO_ON = "Go on where you were cut off.";
+
+/** A text whose acceptance is not known yet. `draft`: what of it is in the composer. */
 interface Underway {
   readonly conversation: Conversation;
   readonly entry: Entry;
-  readonly draft: Draft;
+  readonly draft?: Draft;
 }
 
 export class Sending {
@@ -44,7 +47,18 @@ export class Sending {
     try {
       const conversation = await this.host.conversation();
       if (this.host.isBusy() && how === "send") await this.steer(conversation, draft);
-      else await this.run(conversation, draft);
+      else await this.run(conversation, inputOf(draft), draft);
+    } catch (error) {
+      this.composer.say(wordsOf(error));
+    }
+  }
+
+  /** Begins a run that goes on where the last one was cut off; what is in the composer stays there. */
+  async goOn(): Promise<void> {
+    if (this.isUnderway || this.host.isBusy()) return;
+    this.composer.say("");
+    try {
+      await this.run(await this.host.conversation(), GO_ON);
     } catch (error) {
       this.composer.say(wordsOf(error));
     }
@@ -104,9 +118,9 @@ export class Sending {
     }
   }
 
-  private async run(conversation: Conversation, draft: Draft): Promise<void> {
-    const input = inputOf(draft);
-    const one = this.begin({ conversation, entry: conversation.waiting.add("run", input, Date.now()), draft });
+  private async run(conversation: Conversation, input: Input, draft?: Draft): Promise<void> {
+    const entry = conversation.waiting.add("run", input, Date.now());
+    const one = this.begin({ conversation, entry, ...(draft ? { draft } : {}) });
     try {
       await this.port.request("agent/run", { sessionId: conversation.session.sessionId, input, queueIfBusy: true });
       this.accepted(one);
@@ -127,7 +141,7 @@ export class Sending {
   private accepted(one: Underway, ids: { steerId?: string } = {}): void {
     if (!this.over(one)) return;
     if (one.entry.state === "sending") one.conversation.waiting.accepted(one.entry, ids);
-    this.composer.accepted(one.draft);
+    if (one.draft) this.composer.accepted(one.draft);
   }
 
   /** The text is in the composer still; it only stops to be on its way. */

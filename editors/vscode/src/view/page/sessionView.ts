@@ -1,6 +1,6 @@
 /** The conversation on screen: its rows in the list, where somebody reads, what is unfolded, and the edits that stand. */
 
-import type { ViewSettings } from "../../shared/bridge";
+import type { Cut, ViewSettings } from "../../shared/bridge";
 import type { EditInfo, RunResult, SessionInfo, StateParams } from "../../shared/protocol";
 import { cardOf } from "../cards/cards";
 import type { CardHost } from "../cards/cardHost";
@@ -26,6 +26,8 @@ export interface SessionViewHost {
   /** Texts that wait changed. */
   waiting(): void;
   failed(error: unknown): void;
+  /** The person wants the run that was cut off to go on. */
+  goOn(): void;
 }
 
 export class SessionView {
@@ -59,7 +61,7 @@ export class SessionView {
   }
 
   /** Shows a session, or none; what is on screen of the same one stays until its history is there. */
-  async open(session: SessionInfo | null, state: StateParams | null): Promise<void> {
+  async open(session: SessionInfo | null, state: StateParams | null, cut?: Cut): Promise<void> {
     this.failedTools.clear();
     if (!session) {
       this.conversation = null;
@@ -83,6 +85,7 @@ export class SessionView {
         loaded: (page) => this.loaded(conversation, page),
         waitingChanged: () => this.host.waiting(),
       },
+      cut,
     );
     this.conversation = conversation;
     conversation.running(isAtWork(state?.state ?? session.state));
@@ -97,7 +100,7 @@ export class SessionView {
   /** The session works, or has stopped to. */
   state(state: StateParams): void {
     this.conversation?.running(isAtWork(state.state));
-    for (const [row, card] of this.list.mountedRows) if (row.kind === "tool" || row.kind === "retry") card.update();
+    for (const [row, card] of this.list.mountedRows) if (FOLLOWS_STATE.has(row.kind)) card.update();
   }
 
   /** A run has ended: what only its result tells goes into its row. */
@@ -221,6 +224,7 @@ export class SessionView {
       showThinking: () => host.settings().showThinking,
       showCost: () => host.settings().showCost,
       isRunning: () => host.isBusy(),
+      goOn: () => host.goOn(),
       edits: (callId) => edits.ofCall(callId),
       runEdits: (runId) => edits.ofRun(runId),
       decideEdits: (chosen, verdict) => edits.decide(chosen, verdict),
@@ -235,6 +239,9 @@ export class SessionView {
     };
   }
 }
+
+/** Rows that look otherwise while something runs. */
+const FOLLOWS_STATE: ReadonlySet<Row["kind"]> = new Set(["tool", "retry", "end"]);
 
 const FINISHES: Partial<Record<NonNullable<RunResult["finish"]>, string>> = {
   length: "The answer was cut at the model's output limit.",

@@ -2,7 +2,8 @@
 
 import { expect, type FrameLocator, type Locator, type Page } from "@playwright/test";
 
-const SHOWN_VIEW = 'iframe.webview.ready[src*="extensionId=agent-lsp.agent-lsp"][src*="purpose=webviewView"]';
+/** At the right edge of the window: pages in tabs are frames of the extension, too. */
+const SHOWN_VIEW = '.webview-overlay-outer-right > iframe.webview.ready[src*="extensionId=agent-lsp.agent-lsp"]';
 
 export class Workbench {
   constructor(readonly page: Page) {}

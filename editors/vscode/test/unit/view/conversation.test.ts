@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Cut } from "../../../src/shared/bridge";
 import type { MessageParams, OmniMessage, SessionInfo } from "../../../src/shared/protocol";
 import { Conversation, type Page } from "../../../src/view/model/conversation";
 import { searchable, type Row } from "../../../src/view/model/rows";
@@ -194,5 +195,61 @@ describe("texts that wait", () => {
       { kind: "steer", steerId: "x", state: "queued" },
       { kind: "run", runId: "r2", state: "queued" },
     ]);
+  });
+});
+
+describe("a run that was cut off", () => {
+  const begun = [
+    message({ type: "run_begin", run_id: "r1" }),
+    message({ type: "text", role: "user", text: "go" }),
+    message({ type: "request_begin" }),
+  ];
+  const call = message({
+    type: "tool_call",
+    role: "assistant",
+    name: "exec_command",
+    arguments: "{}",
+    tool_call_id: "c",
+  });
+  const cut = { runId: "r1", by: "crash", asked: ["Run make"] } as const;
+  const opened = async (messages: readonly OmniMessage[], given?: Cut): Promise<Conversation> => {
+    const page = { messages: [...messages], nextSeq: 0, pending };
+    const conversation = new Conversation(session, () => Promise.resolve(page), nothing, given);
+    await conversation.load();
+    return conversation;
+  };
+  const last = (conversation: Conversation): Row | undefined => conversation.rows.at(-1);
+
+  it.each([
+    ["in a request", begun],
+    ["in a call", [...begun, call, message({ type: "request_end", status: "completed", finish: "tool_calls" })]],
+    ["and was still able to say so", [...begun, message({ type: "abort", reason: "aborted by user" })]],
+  ])("%s says so at its end, and that it can go on", async (_, messages) => {
+    expect(last(await opened(messages, cut))).toMatchObject({ kind: "end", status: "aborted", cut });
+  });
+
+  it("is not called completed, whoever knows why it ended", async () => {
+    const conversation = await opened([...begun, call, message({ type: "run_begin", run_id: "r2" })]);
+
+    expect(conversation.rows.find((row) => row.kind === "end")).toMatchObject({ runId: "r1", status: "aborted" });
+    expect(conversation.rows.find((row) => row.kind === "tool")).toMatchObject({ status: "stopped" });
+  });
+
+  it("is another one than that which was completed", async () => {
+    const completed = [...begun, message({ type: "request_end", status: "completed", finish: "stop" })];
+
+    expect(last(await opened(completed, cut))).not.toHaveProperty("cut");
+    expect(last(await opened(begun, { ...cut, runId: "r0" }))).not.toHaveProperty("cut");
+  });
+
+  it("has gone on with the next run", async () => {
+    const conversation = await opened(begun, cut);
+    const row = last(conversation);
+
+    conversation.running(true);
+    conversation.receive({ sessionId: "s", runId: "r2", seq: 0, messages: [message({ type: "request_begin" })] });
+
+    expect(row).toMatchObject({ kind: "end", status: "aborted" });
+    expect(row).not.toHaveProperty("cut");
   });
 });
