@@ -72,7 +72,9 @@ class Run:
             if stop := next((call.stop for call in self.calls() if call.stop), None):
                 return self._stopped(stop)
             has_calls = self._ledger.batch is not None
-            if (reason := due(self._runtime)) and not await self._compacted(reason, has_calls):
+            if self.interrupt.is_fired and self._goes_on(has_calls):
+                return self.abort(turn.abort_reason)
+            if (reason := self._due()) and not await self._compacted(reason, has_calls):
                 goes_on = self._goes_on(has_calls)
                 return self.abort("aborted during compaction") if goes_on else self._result("completed")
             assembled = assemble(self._runtime, self.steering, has_calls=has_calls)
@@ -104,6 +106,10 @@ class Run:
 
     # --- compaction ---
 
+    def _due(self) -> CompactionReason | None:
+        """Why the context is to be compacted now; an interrupt begins nothing any more."""
+        return None if self.interrupt.is_fired else due(self._runtime)
+
     async def _compacted(self, reason: CompactionReason, has_calls: bool) -> bool:
         """Compacts in the task or at its end; false when it was interrupted. A failed one leaves all as it was."""
         if self._runtime.options.compaction_mode == "discard" and self._goes_on(has_calls):
@@ -117,6 +123,8 @@ class Run:
     async def _heal(self, turn: Turn) -> bool:
         """The request was refused as too long: makes room for it, if there is anything to make room with."""
         if availability(self._runtime) != "ok" or not await self.interrupt.wait_all(c.settled for c in turn.calls()):
+            return False
+        if self.interrupt.is_fired:
             return False
         turn.abort_reason = "aborted during compaction"
         if await self._compact("context") != "completed":

@@ -328,6 +328,29 @@ async def test_an_abort_between_turns_keeps_call_output_and_steering():
         assert rig.sent() == [("user", "go"), ("call", "t1"), ("output", "t1", "ok"), steered, ("user", "next")]
 
 
+@pytest.mark.parametrize("at", ["request_end:completed", "tool_call_output"])
+@virtual
+async def test_behind_an_abort_no_compaction_begins_and_no_steering_is_delivered(at):
+    async with Rig(options=EngineOptions(max_context_length=1)) as rig:
+        rig.llm.script([work("t1")], [text("[summary]so far[/summary]")])
+        rig.when(at, lambda: rig.session.steer([Text(role="user", text="more")]))
+        rig.when(at, rig.abort)
+        result = await rig.run("go")
+        assert (result.status, rig.labels()[-1], len(rig.llm.requests)) == ("aborted", "abort", 1)
+        assert rig.of(Abort) == [Abort(reason="aborted by user")]
+        assert not [one for one in rig.labels() if one.startswith("compaction")]
+        assert "more" not in str(rig.traced())
+
+
+@virtual
+async def test_an_abort_that_comes_with_the_end_of_the_task_is_too_late_and_begins_nothing():
+    async with Rig(options=EngineOptions(max_context_length=1)) as rig:
+        rig.llm.script([text("done")], [text("[summary]so far[/summary]")])
+        rig.when("request_end:completed", rig.abort)
+        result = await rig.run("go")
+        assert (result.status, rig.labels()[-1], len(rig.llm.requests)) == ("completed", "request_end:completed", 1)
+
+
 @virtual
 async def test_the_text_of_an_aborted_run_is_what_was_said():
     async with Rig(gap_s=1) as rig:

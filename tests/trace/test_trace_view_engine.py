@@ -60,7 +60,7 @@ def test_a_trace_of_the_engine_can_be_looked_at(traces, scenario):
     assert list(show(timeline, lambda *_: None))
 
 
-@settings(generated, derandomize=True)  # why a compaction was not due can be in no trace: one in some thousands
+@generated
 @given(scenarios())
 def test_a_trace_of_the_engine_comes_out_again_as_it_was(traces, scenario):
     files = traces(scenario)

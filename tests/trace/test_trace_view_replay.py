@@ -4,7 +4,7 @@ import pytest
 
 from agent_lsp.errors import AgentError
 from agent_lsp.messages.content import Text
-from agent_lsp.messages.events import CompactionBegin, CompactionEnd, ContextSeed, SessionUpdate
+from agent_lsp.messages.events import Abort, CompactionBegin, CompactionEnd, ContextSeed, SessionUpdate
 from agent_lsp.trace.view import player
 from agent_lsp.trace.view.replay import replay
 from tests.trace.trace_view_samples import Teller, rich, simple
@@ -95,6 +95,19 @@ def test_a_compaction_by_hand_is_a_task_of_its_own(tmp_path):
 
     done = replayed(told, tmp_path)
     assert (done.tasks, done.differences) == (2, ())
+
+
+def test_an_interrupt_that_took_steering_with_it_that_nobody_knows_any_more(tmp_path):
+    told = Teller().run(1, "go", tools=["x"]).ask().write(0, "ok").done(0).say(Abort(reason="enough"))
+
+    assert replayed(told.run(2, "next"), tmp_path).differences == ()
+
+
+def test_a_wait_that_was_interrupted_while_a_call_still_ran_is_not_cut_short(tmp_path):
+    told = Teller().run(1, "go", tools=["x"]).ask().call(0, "c1", "x").decide(0, "c1").fail(0, wait_ms=250)
+    told.answer(0, "c1", "found").say(Abort(reason="aborted during reconnect backoff"))
+
+    assert replayed(told.run(2, "next"), tmp_path).differences == ()
 
 
 def test_what_is_no_trace_is_refused(tmp_path):

@@ -166,7 +166,7 @@ class Player:
         if isinstance(recorded, RequestBegin):
             for entry in self._task.steering(self.place - 1):
                 session.steer(entry)
-        elif isinstance(recorded, CompactionBegin) and self._task.lost_steering(self.place - 1):
+        if isinstance(recorded, RequestBegin | CompactionBegin) and self._task.lost_steering(self.place - 1):
             session.steer([_LOST])
 
     def rotate(self, preamble: Sequence[bytes]) -> None:
@@ -182,8 +182,8 @@ class Player:
 
     def state(self, change: StateChange) -> None:
         """Waits are not waited for, unless they were interrupted."""
-        session, interrupt = self._session, self._interrupt
-        if session and change.retry_in_ms is not None and (interrupt is None or interrupt[0] != self.place):
+        session = self._session
+        if session and change.retry_in_ms is not None and not self._task.waits_for_interrupt(self.place):
             asyncio.get_running_loop().call_soon(session.retry_now)
 
     async def drain(self) -> None:

@@ -97,12 +97,18 @@ class Task:
         return entries
 
     def lost_steering(self, place: int) -> bool:
-        """Whether steering that came in the compaction at that place is in no trace, because an interrupt ended both.
+        """Whether steering that came in the request or compaction at that place is in no trace, lost in an interrupt.
 
-        Only then does an interrupted compaction end a run that had nothing else to go on with.
+        Only then is a run aborted that had nothing else to go on with.
         """
         end, last = self.records[-2:] if len(self.records) > 1 else (None, None)
-        ended_both = isinstance(end, CompactionEnd) and end.status == "aborted" and isinstance(last, Abort)
+        if not isinstance(last, Abort):
+            return False
+        if isinstance(self.records[place], RequestBegin):
+            is_last = not any(isinstance(one, RequestBegin | CompactionBegin) for one in self.records[place + 1 :])
+            has_completed = isinstance(end, RequestEnd) and end.status == "completed"
+            return is_last and has_completed and not any(_calls_of_last(self.records))
+        ended_both = isinstance(end, CompactionEnd) and end.status == "aborted"
         return ended_both and not any(_calls_of_last(self.records[:place]))
 
     def interrupt(self) -> tuple[int, str | None] | None:
@@ -115,6 +121,13 @@ class Task:
                 reason = next((later.reason for later in self.records[place:] if isinstance(later, Abort)), None)
                 return self._consequences(place), reason
         return None
+
+    def waits_for_interrupt(self, place: int) -> bool:
+        """Whether a wait that begins at the place was interrupted: no request came behind it any more."""
+        interrupt = self.interrupt()
+        return interrupt is not None and not any(
+            isinstance(one, RequestBegin) for one in self.records[place : interrupt[0]]
+        )
 
     def is_cut_short(self, place: int) -> bool:
         """Whether an interrupt at that place closed something which had been begun: a segment, a tool's output."""
