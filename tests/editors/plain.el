@@ -67,6 +67,23 @@
   (setq plain-answer "Deny" plain-asked nil)
   (plain-note 'denied (plist-get (plain-command server "agent.run" "create notes.txt" nil '(:wait t)) :text)))
 
+(defun plain-browse (server command name)
+  "The page that COMMAND of SERVER has made, the name of whose file matches NAME; nil if none was.
+An eglot that knows `window/showDocument' has the browser show it, an older one shows the message that says where it is."
+  (let* (browsed (browse-url-browser-function (lambda (url &rest _) (setq browsed (eglot--uri-to-path url)))))
+    (eglot-execute-command server command [])
+    (when (plain-wait 40 (lambda () (or browsed (setq browsed (plain-told (format "Written to \\(.*%s\\)" name))))))
+      (with-temp-buffer
+        (insert-file-contents browsed)
+        (buffer-string)))))
+
+(defun plain-told (regexp)
+  "What the first group of REGEXP matches in the messages, nil if nothing does."
+  (with-current-buffer (messages-buffer)
+    (save-excursion
+      (goto-char (point-min))
+      (and (re-search-forward regexp nil t) (match-string-no-properties 1)))))
+
 (defun plain-sleep (server)
   "Have SERVER run a command that takes long; whether it has begun."
   (setq plain-answer "Allow")
@@ -87,6 +104,8 @@
   (plain-note 'actions (plain-action-titles server))
   (plain-edit server)
   (plain-deny server)
+  (plain-note 'trace (plain-browse server "agent.showTrace" "session.*\\.html"))
+  (plain-note 'usage (plain-browse server "agent.showUsage" "usage\\.html"))
   (plain-note 'sleeping (plain-sleep server))
   (plain-note 'aborted (plist-get (plain-command server "agent.abort") :aborted))
   (plain-note 'sleeping-again (plain-sleep server))

@@ -100,6 +100,11 @@ def test_what_was_denied_was_not_done(emacs):
     assert not (emacs["workspace"] / "notes.txt").exists()
 
 
+def test_pages_of_the_session_and_of_what_was_used_go_to_the_browser(emacs):
+    assert "fix greeter.py" in emacs["trace"]
+    assert "rehearsal/rehearsal" in emacs["usage"]
+
+
 def test_a_command_that_runs_is_aborted(emacs):
     assert emacs["sleeping"] is True
     assert emacs["aborted"] is True

@@ -78,3 +78,10 @@ def test_what_is_denied_in_the_menu_is_not_done(plain, workspace):
 
     assert "Helo, {name}" in plain.text(plain.buffer("greeter.py"))
     plain.take_messages()
+
+
+def test_the_page_of_what_was_used_opens_as_pages_do(plain):
+    plain.lua("vim.ui.open = function(path) vim.g.opened = path return vim.system({ 'true' }) end")
+    plain.lua("vim.lsp.get_clients({ name = 'agent' })[1]:exec_cmd({ title = 'Usage', command = 'agent.showUsage' })")
+    uri = plain.until("return vim.g.opened", within_s=60)
+    assert "Nothing was used." in plain.lua("return table.concat(vim.fn.readfile(vim.uri_to_fname(...)))", uri)
