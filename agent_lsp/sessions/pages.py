@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 WITHIN_S = 300.0
 """A page that takes longer is given up."""
-_PROGRAM = (sys.executable, "-P", "-m", "agent_lsp")
+PROGRAM = (sys.executable, "-P", "-m", "agent_lsp")
+"""-P: nothing that lies where it runs is one of its modules."""
 _SAYS = "agent-lsp: "
 
 
@@ -40,10 +41,8 @@ class Pages:
         commands: Commands,
         prices: Callable[[], str],
         recorded: Callable[[], object],
-        program: tuple[str, ...] = _PROGRAM,
     ) -> None:
         self._data, self._commands, self._prices, self._recorded = data, commands, prices, recorded
-        self._program = program
         self._one_at_a_time = asyncio.Lock()
 
     def of_session(self, session_id: str) -> Coroutine[Any, Any, Path]:
@@ -94,7 +93,7 @@ class Pages:
     async def _run(self, *words: str, given: str) -> None:
         try:
             async with asyncio.timeout(WITHIN_S):
-                said, status = await self._commands.capture((*self._program, *words), self._data.root, given)
+                said, status = await self._commands.capture((*PROGRAM, *words), self._data.root, given)
         except TimeoutError:
             raise RequestRefused(f"the page was not made within {WITHIN_S:.0f} s") from None
         if status != 0:

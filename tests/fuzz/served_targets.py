@@ -19,6 +19,7 @@ from agent_lsp.messages.content import Text
 from agent_lsp.providers.scripted import call, text
 from agent_lsp.server.framing import frame
 from agent_lsp.server.method_names import METHODS
+from agent_lsp.sessions import pages
 from tests.acp.acp_end import acp_end
 from tests.fuzz.mutation import Sample
 from tests.fuzz.target import Target
@@ -48,6 +49,7 @@ PARAMS: dict[str, list[dict[str, Any]]] = {
     "agent/session/fork": [{"sessionId": SESSION, "atTurn": 1}],
     "agent/session/delete": [{"sessionId": "session-20260101-000000-00000000"}],
     "agent/session/snapshot": [{"sessionId": SESSION}],
+    "agent/session/page": [{"sessionId": SESSION}, {"sessionId": "session-20260101-000000-00000000"}],
     "agent/run": [
         {"sessionId": SESSION, "input": "go", "queueIfBusy": True, "thinkingLevel": "low", "workDoneToken": 7},
         {
@@ -76,6 +78,7 @@ PARAMS: dict[str, list[dict[str, Any]]] = {
     "agent/rules/revoke": [{"ruleIds": ["rule-1"]}],
     "agent/tools": [{"sessionId": SESSION}],
     "agent/usage": [{"sessionId": SESSION, "from": "2026-01-01", "to": "2027-01-01", "groupBy": "day"}],
+    "agent/usage/page": [{}],
     "agent/models": [{}],
     "agent/models/test": [{"model": "rehearsal/rehearsal"}],
     "agent/compact": [{"sessionId": SESSION, "mode": "summarize"}, {"mode": "discard"}],
@@ -262,6 +265,7 @@ def answer(client: Any, say: Callable[[Any, bytes], None], message: dict[str, An
 
 @asynccontextmanager
 async def language_server(folder: Path, monkeypatch: Any) -> Any:
+    monkeypatch.setattr(pages, "PROGRAM", ("/bin/true",))  # a page takes half a second, and nothing of it is random
     async with front_end(folder, monkeypatch, reconnect={"maxRetries": 0}) as (client, model):
         (folder / "work" / "a.txt").write_text("one\ntwo\n")
         model.script(*[turns] * 500)

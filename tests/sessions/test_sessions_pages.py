@@ -44,11 +44,13 @@ def data(tmp_path):
 async def pages(data, script=None, prices="{}"):
     """Pages made by a script in place of the command line, or by that."""
     processes = Processes()
-    program = {} if script is None else {"program": (sys.executable, "-c", script)}
-    try:
-        yield Pages(data, processes.session(), lambda: prices, lambda: None, **program)
-    finally:
-        await processes.close()
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        if script is not None:
+            monkeypatch.setattr(pages_module, "PROGRAM", (sys.executable, "-c", script))
+        try:
+            yield Pages(data, processes.session(), lambda: prices, lambda: None)
+        finally:
+            await processes.close()
 
 
 def left(data):
@@ -131,9 +133,9 @@ async def test_a_failure_is_one_line_and_the_page_before_stays(data, script, rea
     assert data.page(SESSION_ID).read_text() == "before"
 
 
-async def test_a_program_that_cannot_be_started_is_a_reason_too(data):
+async def test_a_program_that_cannot_be_started_is_a_reason_too(data, monkeypatch):
+    monkeypatch.setattr(pages_module, "PROGRAM", (str(data.root / "no-such-python"),))
     async with pages(data) as made:
-        made._program = (str(data.root / "no-such-python"),)
         assert os.strerror(2) in await refusal(made.of_session(SESSION_ID))
 
 
