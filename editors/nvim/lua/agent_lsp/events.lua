@@ -10,7 +10,7 @@
 --- | `run_end` | `{session, run_id, result, err}`: the answer to a run that this Neovim has started |
 --- | `session` | `{session}`: it is new here, or its info has changed |
 --- | `history` | `{session}`: the model was read anew; what was built on the old one is void |
---- | `earlier` | `{session}`: what is not read yet of its history has become less, or is being read |
+--- | `earlier` | `{session, is_new}`: what is not read yet of its history is being read, or (`is_new`) has become less |
 --- | `received` | `{session}`: all messages of one notification have been told |
 --- | `started` | `{client}`: the server is ready |
 --- | `stopped` | `{client_id, expected, code, signal}` |

@@ -2,13 +2,12 @@
 ---
 ---     agent/session/history ──▶ load ────▶ the model anew, or, after the server has ended, what it lacks
 ---                               earlier ──▶ a page more at the top of the model
----                               each subagent's own ──▶ behind the line that names it
 local client = require("agent_lsp.client")
 local events = require("agent_lsp.events")
-local log = require("agent_lsp.log")
 local model = require("agent_lsp.chat.model")
 local pages = require("agent_lsp.chat.pages")
 local protocol = require("agent_lsp.protocol")
+local subagents = require("agent_lsp.subagents")
 
 local METHOD = "agent/session/history"
 local PAGE, LARGE_PAGE = 200, 1000
@@ -194,7 +193,7 @@ function Past:replace(history)
     return { id = steer.steerId, text = protocol.input_text(steer.input), input = steer.input, state = "pending" }
   end, history.pending.steers)
   events.emit("history", { session = self })
-  self:_read_children(history.live)
+  subagents.read(self, history.live)
 end
 
 -- What is before it ----------------------------------------------------------------------------------------------------
@@ -250,7 +249,7 @@ function Past:_read_earlier(all)
     if self.earlier and self.earlier.waiting == waiting then
       self.earlier.waiting = nil
     end
-    events.emit("earlier", { session = self })
+    events.emit("earlier", { session = self, is_new = not err })
     for _, callback in ipairs(waiting) do
       callback(err)
     end
@@ -268,52 +267,8 @@ function Past:_put_earlier(history, earlier)
   local is_running = self.state.state ~= "idle"
   local added = pages.put(self.model, vim.list_slice(messages, first), { is_running = is_running })
   events.emit("earlier", { session = self })
-  self:_read_children()
+  subagents.read(self)
   return #added
-end
-
--- Subagents ------------------------------------------------------------------------------------------------------------
-
---- Reads what subagents have said, one after the other, and puts it behind the lines that name them. Those at work are in
---- `live` already.
----@private
----@param live? agent.Message[]
-function Past:_read_children(live)
-  local at_work, shown = {}, self.model
-  for _, message in ipairs(live or {}) do
-    at_work[(message.origin or {})[1] or ""] = true
-  end
-  local children = shown.children
-  shown.children = {}
-  local function read(index)
-    local child = children[index]
-    if not child or self.model ~= shown then
-      return
-    elseif at_work[child.id] then
-      return read(index + 1)
-    end
-    client.request(METHOD, { sessionId = child.id, limit = LARGE_PAGE, fromEnd = true }, function(err, history)
-      if err then
-        log.warn(("%s: subagent %s: %s"):format(self.id, child.id, err.message))
-      elseif self.model == shown then
-        self:_put_child(child, history)
-      end
-      read(index + 1)
-    end)
-  end
-  read(1)
-end
-
----@private
----@param child agent.Child
----@param history agent.History
-function Past:_put_child(child, history)
-  local first = history.previousCursor and pages.begins(history.messages) or 1
-  local messages = vim.list_slice(history.messages, first)
-  for _, message in ipairs(messages) do
-    message.origin = { child.id }
-  end
-  pages.put(self.model, messages, { after = child.notice })
 end
 
 return Past

@@ -99,3 +99,29 @@ def test_one_key_reads_everything_for_a_search(second, long_session):
     second.type(":AgentEarlier<CR>")
     second.wait_for("the chat has everything")
     second.take_messages()
+
+
+def test_what_an_ended_subagent_said_is_there_after_a_reload_folded_into_its_line(start, home, model, config):
+    model.configure(config, approval_mode="allow-all")
+    model.script(
+        [use("run_subagent", {"name": "scout", "prompt": "look around"})],
+        [think("Whither?\nThither."), use("read_file", {"file_path": "notes.txt"})],
+        [say("I have looked around.")],
+        [say("It has reported.")],
+    )
+    first = start()
+    run(first, "send a scout")
+    assert ended(first) == "completed"
+    id = first.lua("return vim.g.session")
+    first.quit()
+    second = start(variables=kept(home))
+
+    second.type(f":AgentChat {id}<CR>")
+    screen = second.wait_for("It has reported.", "> subagent agent://", "lines")
+    assert "Thither" not in screen and screen.count("I have looked around") <= 1
+    second.type("<C-w>k:call search('^> subagent')<CR>zo")
+
+    screen = second.wait_for("I have looked around.", "subagent ", "read_file notes.txt", "thought Whither?")
+    assert "line 7" not in screen
+    second.type(":call search('Whither')<CR>zo")
+    second.wait_for("Thither.")

@@ -309,6 +309,22 @@ return {
     equal({ asked[3].cursor, asked[3].fromEnd }, { "400", nil })
   end,
 
+  ["a window that shows the top gets a page more though the session is still being opened"] = function()
+    local one = session()
+    past.serving({ [one.id] = turns(90) }, {}, function()
+      one:load(function() end)
+      chat.open(one, false)
+      one.was_cut = { has_open = false }
+      past.is_slow = true
+      one:load(function() end)
+      vim.cmd("normal! gg")
+      require("agent_lsp.chat.earlier").fill(chat.view(one.id), one)
+      past.answer()
+      past.answer()
+      equal(one.earlier.count, 50)
+    end)
+  end,
+
   ["a window that shows the top gets a page more, one that does not none"] = function()
     local messages = turns(90)
     local one = session()
@@ -371,17 +387,111 @@ return {
   ["a page that cannot be read is told, and can be asked for again"] = function()
     local one = session()
     local histories = { [one.id] = turns(90) }
+    local asked = {}
     past.serving(histories, {}, function()
       one:load(function() end)
       local kept, problem = histories[one.id], nil
+      local request = require("agent_lsp.client").request
+      require("agent_lsp.client").request = function(...)
+        asked[#asked + 1] = true
+        request(...)
+      end
       histories[one.id] = nil
       one:read_earlier({}, function(err)
         problem = err
       end)
       equal(problem.message, "there is no such session")
+      chat.open(one, false)
+      vim.cmd("normal! gg")
+      one:read_earlier({})
+      local before = #asked
+      vim.wait(50)
+      assert(#asked - before < 10, "a window at the top asks again and again")
       histories[one.id] = kept
       one:read_earlier({ all = true })
       equal(one.model:text(), whole(kept):text())
     end)
+  end,
+
+  ["what a subagent has said stands folded behind the line that names it, as it was streamed"] = function()
+    local one, live = session(), session()
+    local spoken = vim.list_extend({ streams.event({ type = "run_begin" }) }, turns(2))
+    local messages = {
+      user("go"),
+      said({ type = "tool_call", name = "run_subagent", tool_call_id = "s", arguments = '{"prompt":"look"}' }),
+      event({ type = "subagent", session_id = "child-12345678" }),
+      said({ type = "tool_call_output", role = "user", tool_call_id = "s", output = "seen" }),
+      reply("done"),
+    }
+    local win
+    past.serving({ [one.id] = messages, ["child-12345678"] = spoken }, {}, function()
+      one:load(function() end)
+      win = chat.open(one, true)
+    end)
+    local buf = api.nvim_win_get_buf(win)
+    equal(text_of(buf), one.model:text())
+    local line = "> subagent agent://session/child-12345678"
+    local closed = vim.tbl_filter(function(fold)
+      return api.nvim_buf_get_lines(buf, fold[1] - 1, fold[1], false)[1] == line
+    end, folded(win))
+    equal(#closed, 1)
+    equal(api.nvim_buf_get_lines(buf, closed[1][2] - 1, closed[1][2], false)[1], "and more")
+    assert(vim.endswith(text_of(buf), "and more\n\ndone"))
+
+    for _, message in ipairs(spoken) do
+      message.origin = { "child-12345678" }
+    end
+    live:receive({ sessionId = live.id, seq = 0, messages = spoken })
+    assert(one.model:text():find(vim.trim(live.model:text()), 1, true), one.model:text())
+    api.nvim_win_call(win, function()
+      vim.cmd(("%dfoldopen"):format(closed[1][1]))
+    end)
+    assert(#folded(win) > 3, "what is folded in it stays folded")
+  end,
+
+  ["a subagent that is still at work is there once, one that is lost breaks nothing"] = function()
+    local one = session()
+    local at_work = said({ type = "text", role = "assistant", text = "at work" }, { "child-a" })
+    local asked = past.serving({
+      [one.id] = {
+        event({ type = "subagent", session_id = "child-a" }),
+        event({ type = "subagent", session_id = "child-lost" }),
+        event({ type = "subagent", session_id = "child-b" }),
+        user("x"),
+      },
+      ["child-a"] = { reply("at work") },
+      ["child-b"] = { reply("ended") },
+    }, { live = { at_work } }, function()
+      one:load(function() end)
+    end)
+    equal(#asked, 3)
+    equal(select(2, one.model:text():gsub("at work", "")), 1)
+    assert(one.model:text():find("child%-b\n\nended\n\nx"), one.model:text())
+  end,
+
+  ["of a subagent that has said very much the end is shown, and where the rest is"] = function()
+    local one = session()
+    past.serving({
+      [one.id] = { event({ type = "subagent", session_id = "child-c" }), user("x") },
+      ["child-c"] = turns(300),
+    }, {}, function()
+      one:load(function() end)
+    end)
+    local text = one.model:text()
+    assert(text:find("child%-c\n\n> it has said more before this: :AgentChat child%-c\n\nprompt 101"), text:sub(1, 300))
+  end,
+
+  ["what a subagent sums up or is called changes nothing of the session's own"] = function()
+    local one = session()
+    one:receive({
+      sessionId = one.id,
+      seq = 0,
+      messages = {
+        event({ type = "compaction_begin", reason = "manual", mode = "summarize", context = 5 }, { "c" }),
+        event({ type = "session_update", title = "the child's" }, { "c" }),
+        reply("mine"),
+      },
+    })
+    equal({ one.model.title, one.model.segments[#one.model.segments].kind }, { nil, "text" })
   end,
 }

@@ -71,7 +71,7 @@ end
 ---@param view agent.View
 ---@param session agent.Session
 function M.fill(view, session)
-  if not session.earlier or session.earlier.waiting or session.held or not client.get() then
+  if not session.earlier or session.earlier.waiting or not client.get() then
     return
   end
   for _, win in ipairs(vim.fn.win_findbuf(view.buf)) do
@@ -116,7 +116,9 @@ function M.attach(find)
       local view = find(data.session.id)
       if view then
         M.draw(view, data.session)
-        M.fill_soon(data.session.id)
+        if name == "history" or data.is_new then
+          M.fill_soon(data.session.id)
+        end
       end
     end)
   end

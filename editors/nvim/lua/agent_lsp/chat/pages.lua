@@ -48,10 +48,14 @@ end
 --- Puts what `messages` say before all that the model has, or behind one segment of it, which they then belong to.
 ---@param into agent.Model
 ---@param messages agent.Message[] whole ones, which begin where a page may
----@param options { after?: agent.Segment, is_running?: boolean } `is_running`: calls without an output may still get one
+---@param options { after?: agent.Segment, line?: string, is_running?: boolean } `line`: a notice before them; `is_running`:
+--- calls without an output may still get one
 ---@return agent.Segment[] segments
 function M.put(into, messages, options)
   local page = model.new(into.numbers)
+  if options.line then
+    page:notice(options.line)
+  end
   for _, message in ipairs(messages) do
     page:apply(message)
   end
