@@ -116,9 +116,10 @@ export class Pages {
 
   /** In other colours; a page whose file is gone meanwhile stays as it is. */
   #redrawAll(): void {
-    for (const { panel, uri } of this.#tabs.values()) {
+    for (const [key, { panel, uri }] of this.#tabs) {
+      const isOpen = (): boolean => this.#tabs.get(key)?.panel === panel; // it may be closed while the file is read
       read(uri).then(
-        (page) => page !== undefined && (panel.webview.html = page),
+        (page) => page !== undefined && isOpen() && (panel.webview.html = page),
         (error: unknown) => this.#ctx.log.info(`${uri.toString()} was not drawn again: ${told(error).message}`),
       );
     }

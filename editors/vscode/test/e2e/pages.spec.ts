@@ -9,7 +9,7 @@ const MADE_MS = 60_000; // by a process of its own, on a machine that may have o
 
 function tabPage(bench: Workbench): FrameLocator {
   return bench.page
-    .frameLocator('iframe.webview.ready[src*="extensionId=agent-lsp.agent-lsp"]:not([src*="purpose=webviewView"])')
+    .frameLocator(':not(.webview-overlay-outer-right) > iframe.webview.ready[src*="extensionId=agent-lsp.agent-lsp"]')
     .frameLocator("iframe#active-frame");
 }
 

@@ -1,5 +1,5 @@
 import { RELAYED_METHODS, type AgentMethods, type HostMethods, type RequestMessage } from "../../shared/bridge";
-import type { Params } from "../../shared/protocol";
+import type { Params, SessionInfo } from "../../shared/protocol";
 import { told } from "../connection";
 import { rootFor } from "../roots";
 import type { Edits } from "../edits";
@@ -50,6 +50,15 @@ export class Requests {
     );
     if (page === this.#view.page) {
       this.#view.post(answer);
+      this.#correct(request, answer);
+    }
+  }
+
+  /** A session that was left again before the view had heard of it: the view would go on with it. */
+  #correct({ method }: RequestMessage, answer: object): void {
+    const made = method === "agent/session/new" && "result" in answer ? (answer.result as SessionInfo) : undefined;
+    if (made && made.sessionId !== this.#parts.sessions.shownId) {
+      this.#view.showSession();
     }
   }
 

@@ -37,6 +37,7 @@ export class App {
   /** What the host gave the composer last. */
   private given: Draft = NOTHING;
   private beginning: Promise<Conversation> | null = null;
+  private isAskingForSession = false;
 
   constructor(root: HTMLElement) {
     this.drafts = new Drafts(this.port, root);
@@ -83,7 +84,7 @@ export class App {
         return;
       case "session":
         // None, told before the host heard of the one that is being begun.
-        if (message.session === null && this.beginning) return;
+        if (message.session === null && this.isAskingForSession) return;
         this.shown(message);
         return;
       case "batch":
@@ -281,10 +282,10 @@ export class App {
 
   private async begin(chosen: Chosen): Promise<Conversation> {
     const { workspace } = this.parts.header;
-    this.session = await this.port.request("agent/session/new", {
-      ...(workspace === undefined ? {} : { workspace }),
-      ...(chosen as NewParams),
-    });
+    this.isAskingForSession = true;
+    const params = { ...(workspace === undefined ? {} : { workspace }), ...(chosen as NewParams) };
+    const made = this.port.request("agent/session/new", params);
+    this.session = await made.finally(() => (this.isAskingForSession = false));
     this.state = null;
     // What was typed before there was a session belongs to the one that came.
     this.drafts.keep(undefined, NOTHING, true);

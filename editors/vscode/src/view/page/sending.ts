@@ -49,6 +49,7 @@ export class Sending {
       if (this.host.isBusy() && how === "send") await this.steer(conversation, draft);
       else await this.run(conversation, inputOf(draft), draft);
     } catch (error) {
+      if (this.composer.isEmpty) this.composer.returned([draft]); // another session came on screen meanwhile
       this.composer.say(wordsOf(error));
     }
   }

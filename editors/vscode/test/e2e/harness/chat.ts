@@ -54,10 +54,13 @@ export class Chat {
     await expect(this.composer).toBeVisible({ timeout: 60_000 });
   }
 
-  /** An empty session in the view. */
+  /** An empty session in the view. A command runs some time after it was chosen: it is only used where its end shows. */
   async fresh(): Promise<void> {
     await this.open();
-    await this.bench.command("Agent: New Session");
+    await expect(this.frame.getByTestId("banner")).toBeHidden();
+    await this.app.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    if ((await this.app.getAttribute("data-session")) !== "") await this.bench.command("Agent: New Session");
+    await expect(this.app).toHaveAttribute("data-session", "");
     await expect(this.rows()).toHaveCount(0);
     await this.reaches("idle");
   }

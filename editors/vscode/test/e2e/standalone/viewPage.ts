@@ -42,6 +42,9 @@ interface Fake {
   stream(messages: unknown[]): void;
   state(state: string): void;
   receive(message: unknown): void;
+  info(over?: object): object;
+  /** Answers in place of the usual ones, by method; one that is undefined never comes. */
+  readonly handlers: Record<string, (params: unknown) => unknown>;
 }
 
 declare global {
