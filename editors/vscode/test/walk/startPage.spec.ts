@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "../e2e/harness/fixtures";
 
-test.use({ bare: true, settings: { "workbench.startupEditor": undefined } });
+test.use({ bare: true, settings: { "workbench.colorTheme": "Default Dark Modern" } });
 
 const PACKAGE = process.env.VSIX ?? "";
 const PICTURES = process.env.PICTURES ?? `${__dirname}/../../artifacts/walk`;
@@ -64,8 +64,10 @@ test("a new user gets from the package to a mended file", async ({ server, page,
   });
 
   await step("ask for something", async () => {
+    await bench.openFile("greeter.py");
     await chat.send("fix the greeting in greeter.py");
     await expect(chat.approval).toContainText("Hello");
+    await chat.gracePassed(); // until then its buttons are pale
   });
 
   await step("allow it", async () => {
