@@ -2,7 +2,9 @@
 
 A file is known from the moment its text was shown to the model, or the model edited it, until its context ends. The
 difference of what the model saw last and what is there now is told once. An edit of the agent moves on what the model
-saw last; what others had changed before it is kept and told all the same.
+saw last. What others had changed before it, while the person was asked, say, is told all the same, and as it is now: as
+the difference to what the edit would have made of the text that the model saw. Only where the edit went into the very
+lines that others had changed there is no such text, and their change is told as what came before the edit.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from agent_lsp.sessions.edits import Edits
 from agent_lsp.sessions.recalled_files import Seen
 from agent_lsp.slotted import field, mutable
 from agent_lsp.tools.diff import unified_diff
-from agent_lsp.tools.editor import Editor, Snapshot
+from agent_lsp.tools.difference import applied, difference, locate
+from agent_lsp.tools.editor import Editor, Snapshot, TextEdit
 
 _MOST_FILES = 500
 _MOST_CHARACTERS = 32 * 2**20
@@ -67,9 +70,11 @@ class UserEdits:
     def edited(self, path: Path, before: str | None, after: str | None) -> None:
         """The agent has made `after` of `before`."""
         known = self._known.get(_key(path)) or _Known(path, before)
-        if known.text != before:
+        seen = after if known.text == before else _as_if_seen(known.text, before, after)
+        if seen is None and known.text != before:
             known.earlier = [*known.earlier, (known.text, before)][-_MOST_EARLIER:]
-        known.text, known.stamp = after, None
+            seen = after
+        known.text, known.stamp = seen, None
         self._put(path, known)
 
     def forget(self) -> None:
@@ -139,7 +144,8 @@ class UserEdits:
         for before, after in self._edits.settled(known.path, text):
             self.edited(known.path, before, after)
         known = self._known[_key(known.path)]
-        steps = [*known.earlier, (known.text, text)]
+        known_text = known.text
+        steps = [*known.earlier, (known_text, text)]
         known.text, known.stamp, known.earlier = text, stamp, []
         self._count(known)
         if note:
@@ -150,9 +156,11 @@ class UserEdits:
         undone = " (an edit of yours was undone)" if self._edits.newly_undone(known.path, text) else ""
         name = self._display(known.path)
         yield f"{name}{undone}{' (it is gone)' if text is None else ''}"
-        for before, after in steps:
-            if before != after:
-                yield _bounded(unified_diff(name, before, after))
+        for before, after in steps[:-1]:
+            yield "[changed before your own edit went into the same lines:]"
+            yield _bounded(unified_diff(name, before, after))
+        if known_text != text:
+            yield _bounded(unified_diff(name, known_text, text))
 
     def _put(self, path: Path, known: _Known) -> None:
         """Makes it the one that was seen last; those that were not seen for longest have to go when it is too much."""
@@ -169,6 +177,23 @@ class UserEdits:
         held = len(known.text or "") + sum(len(text or "") for pair in known.earlier for text in pair)
         self._characters += held - known.counted
         known.counted = held
+
+
+def _as_if_seen(seen: str | None, before: str | None, after: str | None) -> str | None:
+    """What an edit that made `after` of `before` would have made of the text that was seen.
+
+    None when that cannot be told: somebody had changed what it went into.
+    """
+    if seen is None or before is None or after is None:
+        return None
+    back = difference(before, seen)
+    placed: list[TextEdit] = []
+    for edit in difference(before, after):
+        place = locate(back, edit.start, edit.end)
+        if place is None:
+            return None
+        placed.append(TextEdit(*place, edit.text))
+    return applied(seen, placed)
 
 
 def _key(path: Path) -> str:

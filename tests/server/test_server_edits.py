@@ -327,6 +327,46 @@ async def test_own_edits_are_not_told_but_what_was_typed_before_them_is(rig, wor
     assert "+ONE" in block and "+three" in block and "-2\n+zwei" not in block
 
 
+async def test_what_was_typed_while_an_edit_was_asked_about_is_told_as_it_is_behind_the_edit(rig, work):
+    buffer = rig.editor.open(work / "a.txt")
+    await rig.show("a.txt")
+    rig.editor.type(buffer, buffer.text.replace("line 5\n", "typed\n"))  # the model's edit waits for an answer
+    await rig.edit("a.txt", "line 7\n", "seven\n")
+    [block] = rig.reports()
+    assert "-line 5\n+typed\n line 6\n seven\n line 8" in block and "line 7" not in block
+    assert rig.reports() == []
+
+
+async def test_what_was_typed_into_the_lines_of_an_edit_is_told_as_what_came_before_it(rig, work):
+    buffer = rig.editor.open(work / "b.txt")
+    await rig.show("b.txt")
+    rig.editor.type(buffer, "one\ntwo and more\n")
+    await rig.edit("b.txt", "two and more", "2")
+    [block] = rig.reports()
+    assert "[changed before your own edit went into the same lines:]\n--- a/b.txt" in block
+    assert "-two\n+two and more" in block and "+2" not in block
+
+
+TYPED = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\n"]), max_size=6).map("".join)
+
+
+@settings(deadline=None, max_examples=150)
+@given(TYPED, TYPED, TYPED)
+async def test_a_report_ends_in_the_text_that_is_there(tmp_path_factory, first, typed, edited):
+    work = tmp_path_factory.mktemp("work") / "w"
+    work.mkdir()
+    (work / "a").write_text(first)
+    rig = Rig(work)
+    await rig.show("a")
+    (work / "a").write_text(typed)
+    await rig.write("a", edited)
+    told = "".join(rig.reports())
+    if told and "[changed before" not in told:
+        shown = [line[1:] for line in told.partition("@@ -")[2].split("\n")[1:] if line[:1] in ("+", " ")]
+        assert "".join(f"{line}\n" for line in shown) in edited, "what is shown with + or as it was is there"
+    assert not told or first != typed
+
+
 async def test_an_undone_edit_is_called_so(rig, work):
     buffer = rig.editor.open(work / "b.txt")
     await rig.edit("b.txt", "two", "2")
