@@ -272,7 +272,9 @@ async def test_offline_leaves_out_what_is_not_on_this_machine(setup):
     one = setup(offline=True, far=McpServer(url="https://example.com/mcp"), files=stdio("plain"))
     results = await one.connect()
     assert results["far"].error == "it is not on this machine, and offline is set"
+    assert results["far"].status == "aborted"
     assert results["files"].status == "completed"
+    assert one.events[-1].status == "completed"
 
 
 async def test_a_failure_is_said_once_though_every_session_has_it():

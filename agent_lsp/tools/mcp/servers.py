@@ -103,7 +103,7 @@ class McpServers:
         results = (*await asyncio.gather(*(self._connect_one(one, awaited) for one in self._servers)), *refused)
         if self._is_closed:
             return
-        all_well = all(one.status == "completed" for one in results)
+        all_well = all(one.status in ("completed", "aborted") for one in results)
         announce(McpConnectEnd(status="completed" if all_well else "failed", results=results))
         for one in results:
             if one.error:
@@ -164,8 +164,9 @@ def _is_here(url: str) -> bool:
 
 
 def _not_offline(name: str) -> McpServerResult:
+    """Not a failure: nobody has tried."""
     why = "it is not on this machine, and offline is set"
-    return McpServerResult(server=name, transport="http", status="failed", duration_ms=0, error=why)
+    return McpServerResult(server=name, transport="http", status="aborted", duration_ms=0, error=why)
 
 
 def _resolve(future: asyncio.Future[None]) -> None:
