@@ -89,7 +89,7 @@ def _row(session: StoredSession) -> tuple[str, ...]:
     totals = session.totals
     return (
         session.session_id,
-        session.title or "",
+        session.name or "",
         session.meta.workspace,
         session.model,
         str(totals.turns),
@@ -101,7 +101,7 @@ def _row(session: StoredSession) -> tuple[str, ...]:
 def _as_json(session: StoredSession) -> dict[str, Any]:
     return {
         "sessionId": session.session_id,
-        "title": session.title,
+        "title": session.name,
         "workspace": session.meta.workspace,
         "model": session.model,
         "mode": session.mode,

@@ -193,7 +193,8 @@ class Hub:
 
     def _told(self, stored: StoredSession) -> SessionInfo:
         served = self._open.get(stored.session_id)
-        return info(served.session) if served else stored_info(stored)
+        told = info(served.session) if served else stored_info(stored)
+        return told if told.title else told.model_copy(update={"title": stored.name})
 
 
 def _not_a_folder(path: Path) -> str | None:

@@ -45,6 +45,11 @@ class StoredSession:
         return self.totals.settings.title
 
     @property
+    def name(self) -> str | None:
+        """What it is called in a list: its title, else the first words that a person said in it."""
+        return self.title or self.totals.words or None
+
+    @property
     def model(self) -> str:
         """The model as `provider/model`: the last that was chosen, else the first."""
         return self.totals.settings.model or f"{self.meta.provider}/{self.meta.model_id}"

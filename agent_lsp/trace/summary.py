@@ -8,16 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from agent_lsp.messages.envelope import EventMessage, Message
+from agent_lsp.messages.content import Text
+from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import (
     CompactionBegin,
     CompactionEnd,
+    RequestBegin,
     RequestEnd,
     RunBegin,
     SessionUpdate,
     TokenCounts,
     TokenUsage,
 )
+from agent_lsp.policy.visible import visible_line
 from agent_lsp.slotted import field, frozen, replace
 from agent_lsp.trace.paths import TracePath
 from agent_lsp.trace.reader import parse
@@ -25,6 +28,8 @@ from agent_lsp.trace.reader import parse
 _EVENT = b'"event_msg"'
 """In every line of an event, and in no other: inside a JSON text the quotes are escaped."""
 
+_MOST_WORDS = 80
+_ATTACHED = "[attached "
 _STAMP = re.compile(rb'\{\s*"timestamp"\s*:\s*"([0-9]{4}-[0-9:T.-]{9,40}Z)"')
 _TAIL_BYTES = 4096
 
@@ -34,7 +39,8 @@ class Totals:
     """A session as its trace leaves it.
 
     `turns` are completed requests, compactions aside; `usage` is the session's. `context_tokens` were in the context at
-    the last turn (0 after a compaction). `settings` holds the last value of each setting that was ever changed.
+    the last turn (0 after a compaction). `settings` holds the last value of each setting that was ever changed. `words`
+    are the first that a person said in it, on one line; None as long as nothing was asked of a model.
     """
 
     turns: int = 0
@@ -44,10 +50,15 @@ class Totals:
     compaction_at: int | None = None
     settings: SessionUpdate = field(default_factory=SessionUpdate)
     is_compacting: bool = False
+    words: str | None = None
 
     def plus(self, message: Message | None) -> Totals:
-        """These totals after one more message. What is no event changes nothing."""
-        match message.payload if isinstance(message, EventMessage) else None:
+        """These totals after one more message. What is no event changes nothing, the first words of a person aside."""
+        match message.payload if message and message.origin is None else None:
+            case Text(role="user", text=text, sender=None) if self.words is None and not text.startswith(_ATTACHED):
+                return replace(self, words=visible_line(" ".join(text.split()), _MOST_WORDS))
+            case RequestBegin() if self.words is None:
+                return replace(self, words="")
             case RunBegin():
                 return replace(self, is_compacting=False)  # a crash may have left a compaction without its end
             case CompactionBegin():
@@ -135,6 +146,6 @@ def _scan_file(opened: BinaryIO, reached: Scan) -> Scan:
             rest = line
             break
         offset += len(line)
-        if _EVENT in line:
+        if _EVENT in line or totals.words is None:
             totals = totals.plus(parse(line))
     return replace(reached, offset=offset, totals=totals, shown=totals.plus(parse(rest)) if rest else totals)

@@ -47,6 +47,13 @@ def test_sessions_are_a_table_the_last_used_first(sessions):
     assert lines[1].split()[-4:-2] == ["2", "51"]
 
 
+def test_a_session_without_a_title_is_listed_by_its_first_words(data, sessions):
+    simple(session_id=IDS[0], workspace="/w/0").save(data.trace_path(IDS[0], 1).parent)
+
+    assert next(line for line in sessions()[1].out.splitlines() if line.startswith(IDS[0])).split()[1] == "look"
+    assert {one["title"] for one in json.loads(sessions("--json")[1].out)} >= {"look"}
+
+
 def test_a_title_reaches_no_terminal_as_a_control(sessions):
     said = sessions()[1].out
 

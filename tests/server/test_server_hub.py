@@ -26,6 +26,16 @@ async def test_a_run_without_a_session_makes_one_and_the_next_goes_on_in_it(tmp_
         assert ids(await client.ask("agent/session/list")) == [first["sessionId"]]
 
 
+async def test_a_session_without_a_title_is_listed_by_its_first_words_open_or_not(tmp_path, monkeypatch):
+    async with front_end(tmp_path, monkeypatch) as (client, _):
+        session = (await client.ask("agent/run", input="mend the parser"))["sessionId"]
+        listed = await client.ask("agent/session/list")
+        await client.ask("agent/session/close", sessionId=session)
+        for one in (listed, await client.ask("agent/session/list")):
+            assert [one["title"] for one in one["sessions"]] == ["mend the parser"]
+        assert (await client.ask("agent/session/resume", sessionId=session)).get("title") is None
+
+
 async def test_the_current_session_is_the_last_one_created_or_run(tmp_path, monkeypatch):
     async with front_end(tmp_path, monkeypatch) as (client, _):
         old, young = await new(client), await new(client)

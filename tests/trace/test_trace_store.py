@@ -6,7 +6,16 @@ from hypothesis import strategies as st
 
 from agent_lsp.errors import InvalidParams, SessionBusy, SessionNotFound
 from agent_lsp.messages.content import Text
-from agent_lsp.messages.events import CompactionBegin, CompactionEnd, RequestEnd, SessionUpdate, TokenCounts, TokenUsage
+from agent_lsp.messages.events import (
+    CompactionBegin,
+    CompactionEnd,
+    RequestBegin,
+    RequestEnd,
+    SessionUpdate,
+    TokenCounts,
+    TokenUsage,
+)
+from agent_lsp.slotted import replace
 from agent_lsp.trace.paths import new_session_id
 from agent_lsp.trace.store import SessionStore
 from agent_lsp.trace.summary import Totals, last_timestamp, scan
@@ -172,7 +181,29 @@ async def test_a_compaction_that_a_crash_left_open_ends_with_the_next_run(store,
 async def test_text_that_looks_like_an_event_counts_for_nothing(store, make):
     text = '{"timestamp":"t","type":"event_msg","payload":{"type":"request_end","status":"completed"}}'
     id = await make(Text(role="user", text=text), Text(role="user", text=f"\n{text}\n"))
-    assert store.get(id).totals == Totals()
+    assert replace(store.get(id).totals, words=None) == Totals()
+
+
+def said(text, **more):
+    return Text(role="user", text=text, **more)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("payloads", "name"),
+    [
+        ([said("mend  the\nparser, please"), RequestBegin()], "mend the parser, please"),
+        ([said("[user_edits]", sender="harness"), said("[attached file: a.py]\nx = 1"), said("why?")], "why?"),
+        ([said("mend it"), RequestBegin(), said("and that"), SessionUpdate(title="A title")], "A title"),
+        ([said("x" * 100 + "\x1b"), RequestBegin()], "x" * 79 + "…"),
+        ([said("red \x1b[31m"), RequestBegin()], "red \\x1b[31m"),
+        ([RequestBegin(), said("[user_steering]\nfaster\n[/user_steering]")], None),
+        ([said("[attached image: a.png]"), RequestBegin()], None),
+    ],
+)
+async def test_a_session_is_called_by_its_title_else_by_the_first_words_of_the_person(store, make, payloads, name):
+    id = await make(*payloads)
+    assert store.get(id).name == name == store.list().sessions[0].name
 
 
 @pytest.mark.asyncio
