@@ -3,8 +3,9 @@ import asyncio
 import pytest
 
 from agent_lsp.errors import AgentError
+from agent_lsp.messages import markers
 from agent_lsp.messages.content import Text
-from agent_lsp.messages.events import Abort, CompactionBegin, CompactionEnd, ContextSeed, SessionUpdate
+from agent_lsp.messages.events import Abort, CompactionBegin, CompactionEnd, ContextSeed, RequestEnd, SessionUpdate
 from agent_lsp.trace.view import player
 from agent_lsp.trace.view.replay import replay
 from tests.trace.trace_view_samples import Teller, rich, simple
@@ -99,6 +100,14 @@ def test_a_compaction_by_hand_is_a_task_of_its_own(tmp_path):
 
 def test_an_interrupt_that_took_steering_with_it_that_nobody_knows_any_more(tmp_path):
     told = Teller().run(1, "go", tools=["x"]).ask().write(0, "ok").done(0).say(Abort(reason="enough"))
+
+    assert replayed(told.run(2, "next"), tmp_path).differences == ()
+
+
+def test_what_a_tool_had_said_before_an_interrupt_of_the_reply_is_said_again(tmp_path):
+    told = Teller().run(1, "go", tools=["x"]).ask().call(0, "c1", "x").decide(0, "c1").call(0, "c2", "x")
+    told.say(RequestEnd(status="aborted"))
+    told.answer(0, "c1", f"half\n{markers.INTERRUPTED}", stop_reason="aborted").say(Abort(reason="enough"))
 
     assert replayed(told.run(2, "next"), tmp_path).differences == ()
 

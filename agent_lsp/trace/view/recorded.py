@@ -131,9 +131,11 @@ class Task:
 
     def is_cut_short(self, place: int) -> bool:
         """Whether an interrupt at that place closed something which had been begun: a segment, a tool's output."""
-        one = self.records[place] if place < len(self.records) else None
-        begun = isinstance(one, Text | Thinking | ToolCall) and one.stop_reason == "aborted"
-        return begun or (isinstance(one, ToolCallOutput) and one.output != markers.INTERRUPTED)
+        return any(
+            one.stop_reason == "aborted" and not (isinstance(one, ToolCallOutput) and one.output == markers.INTERRUPTED)
+            for one in self.records[place:]
+            if isinstance(one, Text | Thinking | ToolCall | ToolCallOutput)
+        )
 
     def options(self, context_window: int | None) -> EngineOptions:
         """The settings that it must have had; where it has no compaction, none was to be, whatever was due."""
