@@ -96,4 +96,35 @@ M["a text that is replaced line by line by random ones keeps the cursor inside i
   end
 end
 
+M["an edit with an annotation is made without anybody being asked to confirm it"] = function()
+  local path = vim.fn.tempname()
+  vim.fn.writefile({ "one" }, path)
+  vim.cmd.edit(path)
+  local apply_text_edits, get_client = vim.lsp.util.apply_text_edits, vim.lsp.get_client_by_id
+  vim.lsp.get_client_by_id = function()
+    return { offset_encoding = "utf-16" }
+  end
+  vim.lsp.util.apply_text_edits = function(edits, ...) -- what newer versions of Neovim want
+    for _, edit in ipairs(edits) do
+      assert(edit.annotationId == nil, "it would have to be confirmed")
+    end
+    apply_text_edits(edits, ...)
+  end
+  local range = { start = { line = 0, character = 0 }, ["end"] = { line = 0, character = 3 } }
+  local answer = require("agent_lsp.edits.apply").handle({
+    edit = {
+      documentChanges = {
+        {
+          textDocument = { uri = vim.uri_from_fname(path) },
+          edits = { { range = range, newText = "two", annotationId = "agent" } },
+        },
+      },
+      changeAnnotations = { agent = { label = "Edit", needsConfirmation = true } },
+    },
+  }, { client_id = 1, method = "workspace/applyEdit" })
+  vim.lsp.util.apply_text_edits, vim.lsp.get_client_by_id = apply_text_edits, get_client
+  assert(answer.applied, answer.failureReason)
+  assert(vim.fn.getline(1) == "two")
+end
+
 return M

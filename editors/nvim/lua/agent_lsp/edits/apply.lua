@@ -84,6 +84,9 @@ end
 ---@return string? problem
 local function make(step, encoding)
   local listed = vim.bo[step.bufnr].buflisted
+  for _, edit in ipairs(step.edits) do
+    edit.annotationId = nil -- from 0.12 on Neovim would want to confirm it with the person
+  end
   break_undo(step.bufnr)
   local ok, problem = steady.while_editing(step.bufnr, function()
     vim.lsp.util.apply_text_edits(step.edits, step.bufnr, encoding)
