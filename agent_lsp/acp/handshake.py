@@ -21,13 +21,14 @@ _LOGIN_HELP = "Run `agent-lsp login` in a terminal to store an API key"
 class ClientInfo:
     """What the client can. Nothing that it said is believed to have the right type."""
 
-    __slots__ = ("reads_files", "runs_logins", "writes_files")
+    __slots__ = ("reads_files", "runs_logins", "shows_forms", "writes_files")
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         said = _table(params.get("clientCapabilities"))
         files = _table(said.get("fs"))
         self.reads_files = files.get("readTextFile") is True
         self.writes_files = files.get("writeTextFile") is True
+        self.shows_forms = isinstance(_table(said.get("elicitation")).get("form"), dict)
         self.runs_logins = _table(said.get("auth")).get("terminal") is True
 
 

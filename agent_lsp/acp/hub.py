@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from agent_lsp.acp.connection import Connection
 from agent_lsp.acp.editor import ClientBuffers
-from agent_lsp.acp.person import ClientPerson, ClientQuestions
+from agent_lsp.acp.person import ClientPerson
 from agent_lsp.acp.projection import Projection, Speech
+from agent_lsp.acp.questions import ClientQuestions
 from agent_lsp.acp.settings import modes, options
 from agent_lsp.acp.slash import available
 from agent_lsp.config.sections import McpServer

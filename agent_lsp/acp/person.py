@@ -1,8 +1,7 @@
-"""The person behind a client: asked whether a call may run, and what a model wants to know."""
+"""The person behind a client: asked whether a call may run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -10,13 +9,11 @@ from agent_lsp.acp.calls import call_id, described, previewed
 from agent_lsp.acp.connection import Connection
 from agent_lsp.policy.access import Proposals
 from agent_lsp.policy.approver import Answer, Question, Remember
-from agent_lsp.tools.tool import CURRENT_CALL
-from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
+from agent_lsp.wire.peer_errors import PeerError
 
 _ONCE: Final = {"optionId": "allow_once", "name": "Allow", "kind": "allow_once"}
 _NO: Final = {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"}
 _ALWAYS: Final = "allow_always"
-_SKIP: Final = {"optionId": "skip", "name": "No answer", "kind": "reject_once"}
 
 
 class ClientPerson:
@@ -41,30 +38,6 @@ class ClientPerson:
             narrowest = question.offers[0]
             return Answer("allow", Remember(narrowest.scope, narrowest.rule))
         return Answer("allow" if chosen == _ONCE["optionId"] else "deny")
-
-
-class ClientQuestions:
-    """Puts the questions of a session's model (`tools.ask_user.Ask`): the protocol has choices, and no free text."""
-
-    def __init__(self, connection: Connection, session_id: str) -> None:
-        self._connection, self._session_id = connection, session_id
-
-    async def __call__(self, question: str, options: Sequence[str], *, multiple: bool) -> str | list[str] | None:
-        """The answer; None when the person gives none, or there is nothing to choose from."""
-        call = CURRENT_CALL.get()
-        if not options or multiple or call is None:
-            return None
-        offered = [
-            {"optionId": f"answer-{at}", "name": option, "kind": "allow_once"} for at, option in enumerate(options)
-        ]
-        tool_call = {"toolCallId": call.tool_call_id, "title": question, "kind": "other", "status": "in_progress"}
-        params = {"sessionId": self._session_id, "toolCall": tool_call, "options": [*offered, _SKIP]}
-        try:
-            chosen = chosen_option(await self._connection.request("session/request_permission", params))
-        except (PeerError, ConnectionLost):
-            return None
-        answers = {one["optionId"]: one["name"] for one in offered}
-        return answers.get(chosen) if chosen else None
 
 
 def chosen_option(result: Any) -> str | None:

@@ -48,7 +48,7 @@ class Person {
 }
 
 /** Runs `life(agent, person)` with a process of its own, which has to end well when its input does. */
-async function connected(life, { files = false } = {}) {
+async function connected(life, { files = false, forms } = {}) {
   const child = spawn(command, args, { cwd: workspace, stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(child, "exit");
   const person = new Person();
@@ -63,8 +63,10 @@ async function connected(life, { files = false } = {}) {
       writeFileSync(params.path, params.content);
       return {};
     })
+    .onRequest(toClient.elicitation.create, ({ params }) => forms(params))
     .connectWith(acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)), async (agent) => {
-      const clientCapabilities = { fs: { readTextFile: files, writeTextFile: files } };
+      const fs = { readTextFile: files, writeTextFile: files };
+      const clientCapabilities = forms ? { fs, elicitation: { form: {} } } : { fs };
       const greeting = await agent.request(toAgent.initialize, {
         protocolVersion: acp.PROTOCOL_VERSION,
         clientCapabilities,
@@ -120,6 +122,22 @@ const scenes = {
       assert.equal(person.asked.length, 3);
     });
     assert.equal(existsSync(join(workspace, "made")), false);
+  },
+
+  /** What the model asks is a form, which is filled in. */
+  async answers() {
+    const forms = ({ message, requestedSchema }) => {
+      assert.equal(message, "Which colour?");
+      assert.deepEqual(requestedSchema.properties.answer.enum, ["red", "blue"]);
+      return { action: "accept", content: { answer: "blue" } };
+    };
+    await connected(
+      async (agent, person) => {
+        assert.equal(await prompt(agent, await begin(agent), "ask me"), "end_turn");
+        assert.equal(person.asked.length, 0);
+      },
+      { forms },
+    );
   },
 
   /** A cancel while it speaks, while it asks and while a tool works, and the cancel of a request. */

@@ -71,6 +71,12 @@ async def test_a_prompt_streams_reads_writes_and_asks(work):
     assert "unsaved line" in asked[1].words
 
 
+async def test_a_question_of_the_model_is_a_form_that_the_person_fills_in(work):
+    question = use("ask_user", {"question": "Which colour?", "options": ["red", "blue"]})
+    asked = await play("answers", work, [question], [say("Blue it is.")])
+    assert "blue" in asked[1].words
+
+
 async def test_what_the_person_does_not_allow_is_not_done(work):
     await play("denies", work, *[[TOUCH], [say("As you wish.")]] * 3)
 
