@@ -17,13 +17,17 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agent_lsp.sessions.edit_places import Place, Places
-from agent_lsp.sessions.recalled_edits import CHANGED, RecalledEdit
 from agent_lsp.slotted import field, frozen, mutable, replace
 from agent_lsp.tools.editor import Applied, Change, Editor, Outcome, Refused, Snapshot, Stale, TextEdit, new_text
 
+if TYPE_CHECKING:
+    from agent_lsp.sessions.recalled_edits import RecalledEdit
+
+CHANGED = "the text has changed since"
+"""Why an edit can no longer be undone, mostly."""
 State = Literal["pending", "kept", "undone", "changed"]
 _MOST_KEPT_CHARACTERS = 64 * 2**20
 

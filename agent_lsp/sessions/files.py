@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine.ports import Sink, StateChange
 from agent_lsp.messages.content import ToolCall
@@ -12,11 +13,12 @@ from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import CompactionEnd
 from agent_lsp.sessions.edits import Edits
 from agent_lsp.sessions.file_records import RUNS_COMMANDS, FileRecords
-from agent_lsp.sessions.recalled_edits import recalled_edits
-from agent_lsp.sessions.recalled_files import Locate, recalled_files
 from agent_lsp.sessions.user_edits import UserEdits
 from agent_lsp.tools.editor import Applied, Change, Editor, Outcome, Snapshot, Unknown, Unreadable, new_text
 from agent_lsp.tools.tool import CURRENT_CALL
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.recalled_files import Locate
 
 
 class SessionFiles:
@@ -39,6 +41,8 @@ class SessionFiles:
         `locate` and `is_plain`: the path that a name means, and whether nothing but that file, inside the workspace,
         can be there. Nothing is worked out before it is asked for.
         """
+        from agent_lsp.sessions.recalled_edits import recalled_edits  # most sessions are new
+        from agent_lsp.sessions.recalled_files import recalled_files
 
         def read(path: Path) -> str | None:
             return found.text if isinstance(found := self._beneath.peek(path), Snapshot) else None

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from agent_lsp.sessions.edits import CHANGED
 from agent_lsp.sessions.file_records import FileCall
 from agent_lsp.sessions.recalled_files import Locate, argument, diffs
 from agent_lsp.sessions.told_diff import DiffUnreadable, ToldDiff, ToldHunk, ToldLine
@@ -23,7 +24,6 @@ from agent_lsp.slotted import frozen
 from agent_lsp.tools.editor import Change, Snapshot, TextEdit
 from agent_lsp.tools.mask import MASK
 
-CHANGED = "the text has changed since"
 _NOT_TRACED = "the session was resumed, and its record does not hold what stood there before"
 _OUTSIDE = "the session was resumed, and the file is not plainly inside the workspace: it may be another one now"
 _MIXED = "the session was resumed, and its record does not tell which of the file's kinds of line ends stood there"
