@@ -23,7 +23,10 @@ test("the view says that the server is missing, and installs it into an environm
   await picture("first-run-missing");
   await bench.editorArea.getByRole("button", { name: "Install Server" }).click();
 
-  await expect(alert).toHaveCount(0, { timeout: 200_000 });
+  const banner = chat.frame.getByTestId("banner");
+  await expect(banner).toHaveText("Installing the server…");
+  await expect(alert).toHaveCount(0);
+  await expect(banner).toBeHidden({ timeout: 200_000 });
   await chat.reaches("idle", 30_000);
 });
 
