@@ -6,6 +6,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 ACP_SDK := @agentclientprotocol/sdk@2.4.0 zod@4.6.7
 ACP_SDK_INSTALLED := .venv/npm/.installed
+NODE := $(CURDIR)/.venv/node24
 BENCH ?= ../shared/bench
 BENCH_HOME := $(CURDIR)/.bench
 PHASES ?=
@@ -60,10 +61,11 @@ programs:
 	@$(call need,rg,ripgrep)
 	@$(call need,bwrap,bubblewrap)
 
-# Likewise what npm brings: a failure is no obstacle, and is tried again the next time.
+# Likewise what npm brings: a failure is no obstacle, and is tried again the next time. Where there is no Node, the plugins' is used.
 clients: $(INSTALLED)
-	@test "$$(cat $(ACP_SDK_INSTALLED) 2>/dev/null)" = '$(ACP_SDK)' || { command -v node && command -v npm \
-		&& mkdir -p .venv/npm && npm install --prefix .venv/npm --no-save --no-package-lock --ignore-scripts --no-audit \
+	@test "$$(cat $(ACP_SDK_INSTALLED) 2>/dev/null)" = '$(ACP_SDK)' || { npm=npm; command -v npm && command -v node \
+		|| { $(MAKE) -C editors/vscode install && PATH="$(NODE)/bin:$$PATH" && npm="node $(NODE)/lib/node_modules/npm/bin/npm-cli.js"; }; \
+		mkdir -p .venv/npm && $$npm install --prefix .venv/npm --no-save --no-package-lock --ignore-scripts --no-audit \
 		--no-fund --fetch-retries=0 --fetch-timeout=10000 $(ACP_SDK) && echo '$(ACP_SDK)' > $(ACP_SDK_INSTALLED); } \
 		>/dev/null 2>&1 || echo 'npm did not install the TypeScript client: its tests are skipped'
 

@@ -10,14 +10,16 @@ import pytest
 from tests.e2e.launch import AGENT_LSP
 from tests.e2e.model_server import Gate, ModelServer, say, think, use
 
-INSTALLED = os.environ.get("ACP_TYPESCRIPT_SDK") or Path(__file__).parents[2] / ".venv" / "npm"
+VENV = Path(__file__).parents[2] / ".venv"
+INSTALLED = os.environ.get("ACP_TYPESCRIPT_SDK") or VENV / "npm"
+NODE = shutil.which("node") or shutil.which("node", path=VENV / "node24" / "bin")  # the plugins' own
 SDK = Path(INSTALLED, "node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js")
 SCENES = Path(__file__).with_name("client.mjs")
 
 pytestmark = [
     pytest.mark.asyncio,
     pytest.mark.skipif(
-        not (SDK.exists() and shutil.which("node")),
+        not (SDK.exists() and NODE),
         reason="needs node and the npm package, which `make test` installs where it can",
     ),
 ]
@@ -46,7 +48,7 @@ async def play(scene, work, *turns):
         agent = (str(AGENT_LSP), "acp", "--config", str(config), "--data-dir", str(data))
         pipe = asyncio.subprocess.PIPE
         node = await asyncio.create_subprocess_exec(
-            "node", str(SCENES), str(SDK), scene, str(work), *agent, stdout=pipe, stderr=pipe
+            NODE, str(SCENES), str(SDK), scene, str(work), *agent, stdout=pipe, stderr=pipe
         )
         try:
             said, complaints = await asyncio.wait_for(node.communicate(), 40)

@@ -7,7 +7,7 @@ try "'$checkout/.venv/bin/python' '$here/in_acp.py' '$checkout/docs/start/acp.md
 try "grep Hello greeter.py"
 
 make --no-print-directory -C "$checkout" clients
-node=$(command -v node || ls "$checkout/.venv/node24/bin/node" 2>/dev/null || true)
+node=$(PATH="$PATH:$checkout/.venv/node24/bin" command -v node || true) # the second is that of the plugins
 library=$checkout/.venv/npm/node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js
 if [ -n "$node" ] && [ -f "$library" ]; then
   try "sed -i s/Hello/Helo/ greeter.py"
