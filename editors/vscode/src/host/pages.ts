@@ -34,6 +34,7 @@ export class Pages {
     this.#server = server;
     this.#sessions = sessions;
     ctx.own(vscode.window.onDidChangeActiveColorTheme(() => this.#redrawAll()));
+    ctx.own(sessions.onDidChange((change) => change.kind === "deleted" && this.#close(change.sessionId)));
     ctx.own(new vscode.Disposable(() => this.#closeAll()));
   }
 
@@ -125,9 +126,13 @@ export class Pages {
     }
   }
 
+  #close(key: string): void {
+    this.#tabs.get(key)?.panel.dispose();
+  }
+
   #closeAll(): void {
-    for (const { panel } of [...this.#tabs.values()]) {
-      panel.dispose();
+    for (const key of [...this.#tabs.keys()]) {
+      this.#close(key);
     }
   }
 }

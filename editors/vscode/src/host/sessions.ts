@@ -17,8 +17,9 @@ const SHOWN = "session.shown";
 /** Modes in which nothing is changed: all that there is in a workspace that is not trusted. */
 const HARMLESS: readonly ApprovalMode[] = ["read-only", "plan"];
 
-/** What a change is about: the session on screen is another one, or something of a session is told anew. */
-export type Change = { readonly kind: "shown" } | { readonly kind: "info" | "state"; readonly sessionId: string };
+/** What a change is about: the session on screen is another one, something of a session is told anew, or it is deleted. */
+export type Change =
+  { readonly kind: "shown" } | { readonly kind: "info" | "state" | "deleted"; readonly sessionId: string };
 
 /** The sessions that this editor has open, and which of them is on screen. The server keeps them; here is what it said. */
 export class Sessions {
@@ -145,6 +146,7 @@ export class Sessions {
     if (this.#shown === sessionId) {
       this.#show(undefined);
     }
+    this.#changed.fire({ kind: "deleted", sessionId });
   }
 
   /** The server is a new one: what was open is only on its disk. What is on screen is opened again. */

@@ -83,7 +83,12 @@ test("the status bar tells of a session, and leads to its pages", async ({ chat,
   await expect(tabPage(bench).getByRole("heading", { name: "Usage" })).toBeVisible({ timeout: MADE_MS });
 });
 
-test("a session in the list has a button for its trace", async ({ chat, model, bench }) => {
+test("a session in the list has a button for its trace, which goes with the session", async ({
+  chat,
+  model,
+  bench,
+  page,
+}) => {
   model.script(turn(say("Something of the one before.")));
   await chat.run("the one before");
   await bench.command("Agent: New Session");
@@ -94,4 +99,10 @@ test("a session in the list has a button for its trace", async ({ chat, model, b
   await line.hover();
   await line.getByRole("button", { name: "Show Trace" }).click();
   await expect(tabPage(bench).locator("main")).toContainText("Something of the one before.", { timeout: MADE_MS });
+
+  await bench.command("Agent: Resume Session…");
+  await line.hover();
+  await line.getByRole("button", { name: "Delete" }).click();
+  await page.locator(".monaco-dialog-box .monaco-button").filter({ hasText: "Delete" }).click();
+  await expect(bench.tab("Trace: ")).toHaveCount(0);
 });
