@@ -84,7 +84,7 @@ class InputCommand:
                 yield text
         if command.has_ended:
             self._commands.forget(command)
-        yield End(note=command.note, stop_reason=command.stop_reason)
+        yield End(note=self._commands.note(command), stop_reason=command.stop_reason)
 
 
 class KillCommandArgs(Arguments):
@@ -134,7 +134,7 @@ class KillCommand:
             yield End(note="[the process does not end; it is held up by the system]", stop_reason="failed")
             return
         self._commands.forget(command)
-        yield End(note=command.note)
+        yield End(note=self._commands.note(command))
 
 
 def _no_such(process_id: str) -> End:

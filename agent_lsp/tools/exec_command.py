@@ -85,7 +85,7 @@ class ExecCommand:
             raise
         if not command.has_ended:
             self._commands.keep(command)
-        yield End(note=command.note, stop_reason=command.stop_reason)
+        yield End(note=self._commands.note(command), stop_reason=command.stop_reason)
 
     def _folder(self, args: ExecCommandArgs) -> Path:
         return self._workspace.locate(args.workdir or ".")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import secrets
 import subprocess
@@ -17,6 +18,7 @@ from agent_lsp.tools.descendants import kill_marked
 from agent_lsp.tools.sandbox import Sandbox
 from agent_lsp.tools.watchdog import Watchdog
 
+_log = logging.getLogger(__name__)
 _ADDED = {
     "GIT_EDITOR": "true",
     "GIT_TERMINAL_PROMPT": "0",
@@ -138,13 +140,32 @@ class Commands:
         self._all: set[Command] = set()
         self._has_started_any = False
         self._background: dict[str, Command] = {}
+        self._absent = frozenset[Path]()
+        self._remarks: list[str] = []
 
     def start(self, line: str, cwd: Path, *, has_input: bool) -> Command:
         """Starts a command in the foreground. Raises OSError and ValueError."""
         argv: Sequence[str] = self._processes.shell_command(line)
         if self._sandbox:
+            self._look_around()
             argv = self._sandbox.wrapped(argv, cwd)
+            self._absent = self._sandbox.absent()
         return self._start(line, argv, cwd, has_input=has_input)
+
+    def note(self, command: Command) -> str:
+        """How a command stands, and below that, once, what the sandbox has to say."""
+        return "\n".join((command.note, *self._take_remarks()))
+
+    def _take_remarks(self) -> tuple[str, ...]:
+        self._look_around()
+        remarks, self._remarks = tuple(self._remarks), []
+        return remarks
+
+    def _look_around(self) -> None:
+        """Sees what has come to be that no command could be kept from making."""
+        if self._sandbox and self._absent:
+            self._remarks += self._sandbox.appeared(self._absent)
+            self._absent &= self._sandbox.absent()
 
     async def capture(self, argv: Sequence[str], cwd: Path, given: str, most: float = inf) -> tuple[str, int]:
         """Runs a program to its end with `given` on its standard input; its output and exit code. Raises OSError.
@@ -203,21 +224,27 @@ class Commands:
             self.forget(oldest)
 
     def take_reports(self) -> tuple[str, ...]:
-        """A line for the model on each background command that has ended since and whose end it has not been given."""
+        """A line for the model on each background command that has ended since and whose end it has not been given.
+
+        And what the sandbox has to say since then.
+        """
         ended = [one for one in self._background.values() if one.has_ended and not one.is_reported]
         for command in ended:
             command.is_reported = True
-        return tuple(
+        told = (
             f"[background process {command.process_id} has ended: {command.note.strip('[]')};"
             " input_command gives the output that was not delivered yet]"
             for command in ended
         )
+        return (*told, *self._take_remarks())
 
     async def close(self) -> None:
         """Ends all commands of the session with everything they have started, daemons too (Linux), within 3 s."""
         await self._processes.end(self._all)
         if self._has_started_any:
             await asyncio.to_thread(kill_marked, self.mark)
+        for remark in self._take_remarks():
+            _log.warning("%s", remark)
         self._all, self._background = set(), {}
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from agent_lsp.slotted import frozen
@@ -16,15 +19,22 @@ _KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/
 """What is written there changes the machine, and may have it run a program outside. bubblewrap leaves `/proc/sys` as it
 is where the user is root, and root writes to it with no capability at all: as in most containers."""
 
-_RUNS_CODE = (".git/config", ".git/hooks", ".agent-lsp", ".vscode", ".idea")
+_RUNS_CODE = (".git/config", ".git/config.worktree", ".git/hooks", ".agent-lsp", ".vscode", ".idea")
 """In a writable folder: an editor's own `git status` runs what `.git/config` says, and it does not run in here."""
+
+_COMMON = "commondir"
+"""In a `.git`: has git read the configuration that lies elsewhere. Only git's own folders for worktrees have it."""
+
+_NEW = (".git", f".git/{_COMMON}", *_RUNS_CODE)
+"""What cannot be held where it is not there: bubblewrap would have to make it first, in the person's own folder."""
 
 
 @frozen
 class Sandbox:
     """What commands may reach: all can be read but what is `hidden`, the `writable` folders can be written too.
 
-    What makes an editor or git run programs stays as it is where it is there already.
+    What makes an editor or git run programs stays as it is where it is there already. Where it is not, it is told of
+    when it has come to be (`absent`, `appeared`).
 
     Neither other processes nor (without `network`) anything beyond the machine, nor the machine's own ports, are there.
     """
@@ -40,6 +50,16 @@ class Sandbox:
         if program is None:
             raise OSError("tools.sandbox is bwrap, and bwrap is not installed: install bubblewrap, or set it to off")
         return (program, *self._options(), "--chdir", str(cwd), "--", *argv)
+
+    def absent(self) -> frozenset[Path]:
+        """What would make an editor or git run programs, and is not there."""
+        places = (folder / name for folder in self.writable for name in _NEW)
+        return frozenset(path for path in places if not os.path.lexists(path))
+
+    def appeared(self, absent: Iterable[Path]) -> list[str]:
+        """What of that is there now, in words; where a folder is, not what is in it. `.git/commondir` is set aside."""
+        found = sorted(path for path in absent if os.path.lexists(path))
+        return [_told(path) for path in found if path.name == _COMMON or not any(one in path.parents for one in found)]
 
     def _options(self) -> Iterable[str]:
         # The outer process stays in the group that the command is ended by; all inside ends with it.
@@ -72,11 +92,32 @@ class Sandbox:
 
 def _kept(folder: Path) -> Iterable[str]:
     """Binds what runs code so that it cannot be written; what is bound cannot be moved out of the way either."""
-    if _is_there(git := folder / ".git") and git.is_dir():
+    git = folder / ".git"
+    if _is_there(git) and git.is_dir():
+        if (git / "HEAD").exists():  # a repository, in which git itself would have made the folder
+            with suppress(OSError):
+                (git / "hooks").mkdir(exist_ok=True)
         yield from ("--bind", str(git), str(git))
+    elif _is_there(git):  # names the repository of a working tree or a submodule, which lies elsewhere
+        yield from ("--ro-bind", str(git), str(git))
     for path in (folder / name for name in _RUNS_CODE):
         if _is_there(path):
             yield from ("--ro-bind", str(path), str(path))
+
+
+def _told(path: Path) -> str:
+    if path.name != _COMMON:
+        return f"[new: {path}; it can make an editor or git run programs: the person should look into it first]"
+    aside = f"{_COMMON}.set-aside-{secrets.token_hex(3)}"
+    try:
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.rename(path.name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        return f"[new: {path}; it makes git read another configuration, and cannot be set aside: {error.strerror}]"
+    return f"[{path} was set aside as {aside}: it makes git read another configuration]"
 
 
 def _is_there(path: Path) -> bool:

@@ -1,5 +1,6 @@
 """More ways out of the sandbox than its own tests know; bubblewrap is real."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -172,6 +173,71 @@ async def test_what_an_editor_or_git_would_run_outside_stays_as_it_is(run, home,
     before = state()
     await run(attempt.replace("{home}", str(home)))
     assert state() == before
+
+
+async def test_a_repository_without_hooks_is_given_none(run, home):
+    work = repository(home / "work")
+    shutil.rmtree(work / ".git" / "hooks")
+    await run("mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; mv .git/hooks .git/h; mkdir .git/hooks")
+    assert list((work / ".git" / "hooks").iterdir()) == []
+
+
+async def test_the_file_that_names_the_repository_of_a_worktree_stays_as_it_is(run, home):
+    work = home / "work"
+    (work / ".git").write_text("gitdir: ../other\n")
+    await run("mkdir evil; echo 'gitdir: evil' > .git; rm -f .git; mv .git aside; echo 'gitdir: evil' > .git")
+    assert (work / ".git").read_text() == "gitdir: ../other\n"
+
+
+EVIL = "cp -r .git/objects .git/refs evil; printf '[core]\\n\\tfsmonitor = touch {home}/ran' > evil/config"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "echo ../evil > .git/commondir",
+        "echo ../evil > x; ln -s ../x .git/commondir",
+        "rm -rf .git/HEAD; git init -q .; echo ../evil > .git/commondir",
+    ],
+)
+async def test_git_is_not_left_with_another_configuration(run, home, how):
+    work = repository(home / "work")
+    output = await run(f"mkdir evil; {EVIL}; {how}".replace("{home}", str(home)))
+    assert "commondir was set aside" in output and not os.path.lexists(work / ".git" / "commondir")
+    await asyncio.to_thread(subprocess.run, ["git", "status"], cwd=work, check=True, capture_output=True)
+    assert not (home / "ran").exists()
+    assert "set aside" not in await run("true")
+
+
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [
+        ("mkdir .vscode; echo '{}' > .vscode/tasks.json", ".vscode"),
+        ("git init -q .", ".git"),
+        ("mkdir .agent-lsp", ".agent-lsp"),
+        ("ln -s /nowhere .idea", ".idea"),
+    ],
+)
+async def test_what_an_editor_or_git_would_run_is_told_of_once_when_it_is_new(run, home, made, name):
+    output = await run(made)
+    assert output.count("[new: ") == 1 and f"[new: {home / 'work' / name};" in output
+    assert "[new: " not in await run("true")
+
+
+async def test_a_new_repository_is_not_left_with_another_configuration_either(run, home):
+    output = await run(f"git init -q .; mkdir evil; {EVIL}; echo ../evil > .git/commondir".replace("{home}", str(home)))
+    assert "commondir was set aside" in output and "[new: " in output
+
+
+async def test_what_has_come_to_be_between_two_commands_is_told_with_the_next_one(run, home):
+    await run("true")
+    (home / "work" / ".vscode").mkdir()
+    assert "[new: " in await run("true")
+
+
+async def test_a_folder_where_nothing_is_is_left_as_it_is(run, home):
+    assert "[new: " not in await run("true")
+    assert [one.name for one in (home / "work").iterdir()] == ["secret"]
 
 
 async def test_git_works_inside_all_the_same(run, home):
