@@ -190,7 +190,7 @@ return {
           runId = "r",
           status = status,
           turns = 9,
-          errorMessage = status == "failed" and "HTTP 500" or nil,
+          errorMessage = status == "failed" and "llm request error: HTTP 500" or nil,
         })
       end
       vim.wait(200, function()

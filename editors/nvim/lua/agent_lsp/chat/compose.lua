@@ -48,6 +48,13 @@ function M.line(text, most)
   return line
 end
 
+--- Why a task has ended, without the mark that the engine gives to what it did not try again.
+---@param reason string
+---@return string
+function M.reason(reason)
+  return (reason:gsub("^llm request error: ", ""))
+end
+
 ---@param arguments string
 ---@return table<string, any>?
 function M.decoded(arguments)

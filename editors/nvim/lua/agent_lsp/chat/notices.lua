@@ -28,7 +28,7 @@ function lines.request_end(payload)
 end
 
 function lines.abort(payload)
-  return payload.reason and ("stopped: " .. compose.line(payload.reason)) or "stopped"
+  return payload.reason and ("stopped: " .. compose.line(compose.reason(payload.reason))) or "stopped"
 end
 
 function lines.compaction_begin(payload)

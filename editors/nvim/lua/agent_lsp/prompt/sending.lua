@@ -2,6 +2,7 @@
 local M = {}
 
 local chat = require("agent_lsp.chat")
+local compose = require("agent_lsp.chat.compose")
 local log = require("agent_lsp.log")
 local mentions = require("agent_lsp.prompt.mentions")
 local sessions = require("agent_lsp.session")
@@ -28,7 +29,7 @@ local function ended(session, result)
     )
   end
   if result.status ~= "completed" and result.status ~= "aborted" then
-    local why = result.errorMessage or result.status:gsub("_", " ")
+    local why = compose.reason(result.errorMessage or result.status:gsub("_", " "))
     log.tell(("the task has ended: %s"):format(why), vim.log.levels.WARN)
   end
 end
