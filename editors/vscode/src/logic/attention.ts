@@ -37,7 +37,8 @@ export function endNotice(
   if (result.status === "max_turns") {
     return { text: `Agent has reached the limit of turns: ${title}`, failed: true };
   }
-  return { text: `Agent has failed (${result.errorMessage ?? result.status}): ${title}`, failed: true };
+  const why = (result.errorMessage ?? result.status).replace(/^llm request error: /, "");
+  return { text: `Agent has failed (${why}): ${title}`, failed: true };
 }
 
 const MOST_CHARS = 300;

@@ -55,7 +55,9 @@ describe("the end of a run", () => {
       text: "Agent has finished: Tidy up",
       failed: false,
     });
-    expect(endNotice(sight, ended("failed", "HTTP 500"), "all", "Tidy up")?.text).toContain("HTTP 500");
+    expect(endNotice(sight, ended("failed", "llm request error: HTTP 500"), "all", "Tidy up")?.text).toBe(
+      "Agent has failed (HTTP 500): Tidy up",
+    );
   });
 
   it("is not told when it was seen, was asked for, or is not wanted", () => {
