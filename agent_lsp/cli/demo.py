@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,9 +28,9 @@ Its model is the built-in rehearsal, which follows fixed rules and needs no netw
 The server, the tools, the questions and the edits are the real ones.
 """
 _NEXT = """\
-Now with a model of yours:   agent-lsp run "explain this project" --model PROVIDER/MODEL
-In your editor:              the README says how; the command is just  agent-lsp
-What is configured:          agent-lsp doctor
+Now on a project of yours:   {program} run "explain this project" --workspace PATH
+With which model:            {program} doctor   (a key in the environment or a model server is found)
+In your editor:              the README says how
 """
 
 
@@ -56,6 +57,14 @@ def _job(folder: Path) -> Job:
     return Job(PROMPT, folder, MODEL, options, answerer, asks=answerer is None)
 
 
+def _program() -> str:
+    """How this program is started again from the same shell."""
+    if shutil.which("agent-lsp"):
+        return "agent-lsp"
+    started = Path(sys.argv[0])
+    return str(started) if started.name == "agent-lsp" else f"{sys.executable} -m agent_lsp"
+
+
 def _told(folder: Path, palette: Palette) -> str:
     changed = list(changes(folder))
     lines = [palette.paint("What changed on disk" if changed else "Nothing changed on disk.", "bold")]
@@ -64,5 +73,9 @@ def _told(folder: Path, palette: Palette) -> str:
             f"  {visible(str(folder / name))}",
             *(f"  {line}" for line in palette.diff(visible(diff)).split("\n")),
         ]
-    lines += [palette.paint("(The project was a sample and is gone again.)", "dim"), "", palette.paint(_NEXT, "dim")]
+    lines += [
+        palette.paint("(The project was a sample and is gone again.)", "dim"),
+        "",
+        palette.paint(_NEXT.format(program=_program()), "dim"),
+    ]
     return "\n" + "\n".join(lines)

@@ -2,7 +2,10 @@ import sys
 import tempfile
 from io import StringIO
 
+import pytest
+
 from agent_lsp.cli import main
+from agent_lsp.cli.demo import _program
 from agent_lsp.cli.sample import FILES, changes, lay_out
 
 
@@ -19,6 +22,18 @@ def test_the_demo_shows_an_answer_an_approval_and_an_edit_and_leaves_nothing_beh
     assert "│ Hello, Ada!" in shown
     assert '+    return f"Hello, {name}!"' in shown.split("What changed on disk")[1]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("started", "told"),
+    [(".venv/bin/agent-lsp", ".venv/bin/agent-lsp"), ("/a/__main__.py", f"{sys.executable} -m agent_lsp")],
+)
+def test_what_to_type_next_works_where_it_was_typed(tmp_path, monkeypatch, started, told):
+    monkeypatch.setattr(sys, "argv", [started, "demo"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert _program() == told
+    (tmp_path / "agent-lsp").touch(0o755)
+    assert _program() == "agent-lsp"
 
 
 def test_changes_are_told_for_changed_new_and_missing_files_only(tmp_path):
