@@ -42,7 +42,7 @@ async def test_every_method_that_is_announced_is_served(peer):
     assert announced == list(method_names.METHODS)
     for method in announced:
         try:
-            await peer.ask(method, {**NOBODY, "input": 1, "steerId": 1, "ruleIds": 1, "limit": 0})
+            await peer.ask(method, {**NOBODY, "input": 1, "steerId": 1, "ruleIds": 1, "limit": 0}, within_s=30)
         except Failed as failed:
             assert failed.code != -32601, method
 
