@@ -17,69 +17,17 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from agent_lsp.sessions.edit_places import Place, Places
-from agent_lsp.slotted import field, frozen, mutable, replace
+from agent_lsp.sessions.edit_records import CHANGED, Edit, Made, Record, State
+from agent_lsp.slotted import replace
 from agent_lsp.tools.editor import Applied, Change, Editor, Outcome, Refused, Snapshot, Stale, TextEdit, new_text
 
 if TYPE_CHECKING:
     from agent_lsp.sessions.recalled_edits import RecalledEdit
 
-CHANGED = "the text has changed since"
-"""Why an edit can no longer be undone, mostly."""
-State = Literal["pending", "kept", "undone", "changed"]
 _MOST_KEPT_CHARACTERS = 64 * 2**20
-
-
-@frozen
-class Edit:
-    """How one edit stands. `start` and `end` are where it is in `text`, the present one (None: there is no file).
-
-    `old` is what stood there before; `reason` says why it could not be undone, or never can be.
-    """
-
-    edit_id: str
-    run_id: str
-    tool_call_id: str
-    path: Path
-    state: State
-    text: str | None
-    start: int
-    end: int
-    old: str
-    reason: str | None = None
-
-
-@mutable
-class _Made:
-    """What one call made of one file.
-
-    `is_certain` is false as long as nobody has seen that it happened, `is_counted` as long as nobody was told of it.
-    `lost` says why it can never be undone.
-    """
-
-    run_id: str
-    tool_call_id: str
-    change: Change
-    before: str | None
-    after: str | None
-    is_certain: bool
-    is_counted: bool
-    lost: str = ""
-    places: list[_Record] = field(default_factory=list["_Record"])
-
-
-@mutable
-class _Record:
-    """One place of it."""
-
-    edit_id: str
-    made: _Made
-    place: Place
-    is_kept: bool = False
-    is_undone: bool = False
-    was_told_undone: bool = False
 
 
 class Edits:
@@ -87,7 +35,7 @@ class Edits:
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
-        self._recent: list[_Made] = []
+        self._recent: list[Made] = []
         self._past: Callable[[], Sequence[RecalledEdit]] | None = None
         self._id, self._last_id = "edit", 0
         self._one_at_a_time = asyncio.Lock()
@@ -114,7 +62,7 @@ class Edits:
         """Takes in what a call has changed, or (not certain) may have changed."""
         for change in changes:
             before = change.snapshot.text if change.snapshot else None
-            made = _Made(run_id, tool_call_id, change, before, new_text(change), is_certain, is_certain)
+            made = Made(run_id, tool_call_id, change, before, new_text(change), is_certain, is_certain)
             self.newly_undone(change.path, made.after)  # by the agent itself: nobody else took anything back
             self._add(made, Places.made(before, change.edits))
         self._forget_the_oldest()
@@ -178,10 +126,10 @@ class Edits:
         self._tell()
         return [self._with_reason(edit, reasons) for edit in self.get(ids, run_id)]
 
-    async def _undo(self, records: list[_Record]) -> dict[str, str]:
+    async def _undo(self, records: list[Record]) -> dict[str, str]:
         """Takes the edits of one call back; why not, by edit id."""
         reasons: dict[str, str] = {}
-        going: list[tuple[Change, list[_Record]]] = []
+        going: list[tuple[Change, list[Record]]] = []
         for made, group in groupby(sorted(records, key=lambda one: id(one.made)), key=lambda one: one.made):
             found = await self._editor.read(made.change.path)
             places = Places(found.text if isinstance(found, Snapshot) else None)
@@ -192,7 +140,7 @@ class Edits:
                 going.append((change, [one for one, _ in standing]))
         return reasons | await self._make(going)
 
-    async def _make(self, going: list[tuple[Change, list[_Record]]]) -> dict[str, str]:
+    async def _make(self, going: list[tuple[Change, list[Record]]]) -> dict[str, str]:
         """Makes the changes together or, where one of them cannot be made, those that can."""
         if not going:
             return {}
@@ -208,31 +156,31 @@ class Edits:
     # --- bookkeeping ---
 
     @property
-    def _made(self) -> list[_Made]:
+    def _made(self) -> list[Made]:
         if self._past is not None:
             past, self._past = self._past, None
             for one in past():
-                made = _Made(one.run_id, one.tool_call_id, one.change, one.before, one.after, True, True, one.lost)
+                made = Made(one.run_id, one.tool_call_id, one.change, one.before, one.after, True, True, one.lost)
                 lost = [Place(one.at, one.at, "")] if one.lost else None
                 self._add(made, lost or Places.made(one.before, one.change.edits))
         return self._recent
 
-    def _add(self, made: _Made, places: Iterable[Place]) -> None:
+    def _add(self, made: Made, places: Iterable[Place]) -> None:
         for place in places:
             self._last_id += 1
-            made.places.append(_Record(f"{self._id}-{self._last_id}", made, place))
+            made.places.append(Record(f"{self._id}-{self._last_id}", made, place))
         if made.places:
             self._made.append(made)
 
-    def _records(self, run_id: str | None = None) -> Iterator[_Record]:
+    def _records(self, run_id: str | None = None) -> Iterator[Record]:
         for made in self._made:
             if run_id in (None, made.run_id):
                 yield from made.places
 
-    def _chosen(self, ids: Sequence[str] | None, run_id: str | None) -> list[_Record]:
+    def _chosen(self, ids: Sequence[str] | None, run_id: str | None) -> list[Record]:
         return [one for one in self._records(run_id) if ids is None or one.edit_id in ids]
 
-    def _told(self, records: Iterable[_Record]) -> Iterator[Edit]:
+    def _told(self, records: Iterable[Record]) -> Iterator[Edit]:
         texts: dict[Path, Places] = {}
         for record in records:
             made = record.made
@@ -248,10 +196,10 @@ class Edits:
                 old, lost = record.place.old, made.lost or None
                 yield Edit(*ids, made.change.path, state, places.text, start, end, old, lost)
 
-    def _shows(self, made: _Made, places: Places) -> bool:
+    def _shows(self, made: Made, places: Places) -> bool:
         return all(self._state(record, places)[1] for record in made.places)
 
-    def _state(self, record: _Record, places: Places) -> tuple[State, tuple[int, int] | None]:
+    def _state(self, record: Record, places: Places) -> tuple[State, tuple[int, int] | None]:
         """The state, and where the edit is if it can be undone."""
         if record.is_undone or record.made.lost:
             return "undone" if record.is_undone else "changed", None
@@ -278,7 +226,7 @@ class Edits:
             listener()
 
 
-def _inverse(made: _Made, now: Snapshot | None, standing: list[tuple[_Record, tuple[int, int]]]) -> Change:
+def _inverse(made: Made, now: Snapshot | None, standing: list[tuple[Record, tuple[int, int]]]) -> Change:
     """What puts the text of those places back; a file that was made is deleted, one that was deleted is made again."""
     if made.before is None:
         return Change(made.change.path, now, None)

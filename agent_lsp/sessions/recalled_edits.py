@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from agent_lsp.sessions.edits import CHANGED
+from agent_lsp.sessions.edit_records import CHANGED
 from agent_lsp.sessions.file_records import FileCall
 from agent_lsp.sessions.recalled_files import Locate, argument, diffs
 from agent_lsp.sessions.told_diff import DiffUnreadable, ToldDiff, ToldHunk, ToldLine

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_lsp.sessions.edits import CHANGED
+from agent_lsp.sessions.edit_records import CHANGED
 from agent_lsp.tools.editor import Change, TextEdit
 from tests.sessions.recalling import Working
 
