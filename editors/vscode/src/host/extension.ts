@@ -1,6 +1,7 @@
 /** Puts the extension together. */
 
 import * as vscode from "vscode";
+import { inSight } from "../logic/attention";
 import { Acts } from "./chat/acts";
 import { Drafts } from "./chat/drafts";
 import { Requests } from "./chat/requests";
@@ -87,8 +88,12 @@ function showChat(parts: Parts, installation: Installation): Inside {
 
   hear(parts, view, requests, acts);
   decisions.attach(view);
+  const count = (): void => {
+    view.waiting = decisions.book.pending.filter(({ params }) => !inSight(view.sight, params.sessionId)).length;
+  };
   ctx.own(view.onDidChangeSight(() => decisions.look()));
-  ctx.own(decisions.onDidChange(() => (view.waiting = decisions.book.pending.length)));
+  ctx.own(view.onDidChangeSight(count));
+  ctx.own(decisions.onDidChange(count));
   ctx.own(
     edits.onDidChange((sessionId) =>
       view.postIfShowing(sessionId, { kind: "edits", sessionId, edits: edits.of(sessionId) }),

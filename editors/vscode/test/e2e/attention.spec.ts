@@ -59,3 +59,29 @@ test("with view and window in sight nothing is raised", async ({ chat, model, be
   await expect(bench.toasts).toHaveCount(0);
   await expect(bench.status(/one/)).toBeVisible();
 });
+
+test("what waits in a session that is not on screen is a badge on the icon, until it is looked at", async ({
+  chat,
+  model,
+  bench,
+  picture,
+}) => {
+  model.script(turn(command("printf elsewhere")), turn(say("Done.")));
+  await chat.send("go");
+  await expect(chat.approval).toBeVisible();
+  await expect(bench.badge).toHaveCount(0);
+
+  await bench.command("Agent: New Session");
+  await expect(chat.rows()).toHaveCount(0);
+
+  await expect(bench.badge).toHaveText("1");
+  const toast = bench.toasts.filter({ hasText: "printf elsewhere" });
+  await expect(toast).toHaveCount(1);
+  await picture("badge");
+  await toast.getByRole("button", { name: "Show", exact: true }).click();
+  await expect(chat.approval).toContainText("printf elsewhere");
+  await expect(bench.badge).toHaveCount(0);
+  await expect(toast).toHaveCount(0);
+  await chat.decide("Allow");
+  await chat.reaches("idle");
+});

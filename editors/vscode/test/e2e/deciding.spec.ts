@@ -197,3 +197,45 @@ test("a text sent while an approval waits says so, and can deny and go along", a
   await expect(chat.rows("tool").last()).toHaveAttribute("data-status", "denied");
   expect(model.asked[1]?.text).toContain("use pnpm instead");
 });
+
+test("a text that waits can be kept queued, and reaches the agent with the next step whatever is decided", async ({
+  chat,
+  model,
+}) => {
+  model.script(turn(command("printf kept")), turn(say("With both.")));
+  await chat.send("go");
+  await expect(chat.approval).toBeVisible();
+  await chat.send("and use pnpm");
+
+  await chat.queued.getByRole("button", { name: "Keep queued" }).click();
+
+  await expect(chat.queued.getByRole("button")).toHaveText(["Take back"]);
+  await expect(chat.queued).toContainText("waits for your decision");
+  await chat.send("and another word");
+  await expect(chat.queued).toHaveCount(2);
+  await expect(chat.queued.first().getByRole("button")).toHaveText(["Take back"]);
+  await expect(chat.queued.last().getByRole("button")).toHaveCount(3);
+  await chat.decide("Allow");
+
+  await chat.reaches("idle");
+  await expect(chat.queued).toHaveCount(0);
+  await expect(chat.rows("tool").last()).toHaveAttribute("data-status", "done");
+  expect(model.asked[1]?.text).toMatch(/and use pnpm[^]*and another word/);
+});
+
+test("a text that waits can be taken back, and decides nothing", async ({ chat, model }) => {
+  model.script(turn(command("printf back")), turn(say("Without it.")));
+  await chat.send("go");
+  await expect(chat.approval).toBeVisible();
+  await chat.send("never mind this");
+
+  await chat.queued.getByRole("button", { name: "Take back" }).click();
+
+  await expect(chat.queued).toHaveCount(0);
+  await expect(chat.composer).toHaveValue("never mind this");
+  await expect(chat.approval).toBeVisible();
+  await chat.composer.fill("");
+  await chat.decide("Allow");
+  await chat.reaches("idle");
+  expect(model.asked[1]?.text).not.toContain("never mind this");
+});

@@ -1,18 +1,22 @@
 /** Edits: undoable, kept or taken back one by one, and nothing opens or moves because of them. */
 
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./harness/fixtures";
 import { say, turn, use } from "./harness/scriptedModel";
 
 const NUMBERS = readFileSync(join(__dirname, "sample/src/numbers.txt"), "utf8");
 const PATH = "src/numbers.txt";
-const edit = (from: string, to: string) => use("edit_file", { file_path: PATH, old_string: from, new_string: to });
+const COLOURS = "src/colours.py";
+const editOf = (path: string, from: string, to: string) =>
+  use("edit_file", { file_path: path, old_string: from, new_string: to });
+const edit = (from: string, to: string) => editOf(PATH, from, to);
 
 test.beforeEach(async ({ chat, server, bench }) => {
   await bench.closeEditors();
   writeFileSync(join(server.workspace, PATH), NUMBERS);
+  copyFileSync(join(__dirname, "sample", COLOURS), join(server.workspace, COLOURS));
   await chat.fresh();
   await chat.approves("auto-edit");
 });
@@ -108,6 +112,75 @@ test("an edit that can no longer be undone says why", async ({ chat, model, serv
     /changed since|cannot be undone|no longer/i,
   );
   expect(readFileSync(join(server.workspace, PATH), "utf8")).toContain("something else");
+});
+
+test("the keyboard goes to the next and the previous edit, over files, and keeps the one that it is at", async ({
+  chat,
+  model,
+  bench,
+  page,
+}) => {
+  model.script(turn(edit("three", "3"), edit("ten", "10"), editOf(COLOURS, "GREEN", "GRASS")), turn(say("Done.")));
+  await chat.run("go");
+  await expect(chat.rows("run_end").last()).toContainText("3 edits to decide");
+  const chord = async (key: string, line: number) => {
+    await page.keyboard.press("Control+K");
+    await page.keyboard.press(key);
+    await expect(bench.status(new RegExp(`^Ln ${line}, Col 1`))).toBeVisible();
+  };
+  await chat.composer.focus();
+
+  await chord(".", 2);
+  await expect(bench.tab(COLOURS)).toHaveAttribute("aria-selected", "true");
+  await chord(".", 3);
+  await expect(bench.tab(PATH)).toHaveAttribute("aria-selected", "true");
+  await chord(".", 10);
+  await chord(",", 3);
+  await bench.command("Agent: Keep Edit");
+
+  await expect(chat.rows("run_end").last()).toContainText("2 edits to decide");
+  await expect(chat.rows("tool").first()).toContainText("Kept");
+  await bench.command("Agent: Keep All Edits of Session");
+});
+
+test("the edits of one file are undone, and those of the others stay", async ({ chat, model, server, bench }) => {
+  model.script(turn(edit("three", "3"), edit("ten", "10"), editOf(COLOURS, "GREEN", "GRASS")), turn(say("Done.")));
+  await chat.run("go");
+  await expect(chat.rows("run_end").last()).toContainText("3 edits to decide");
+  await bench.openFile(PATH);
+
+  await bench.command("Agent: Undo Edits of File");
+
+  await expect.poll(() => readFileSync(join(server.workspace, PATH), "utf8")).toBe(NUMBERS);
+  await expect(chat.rows("run_end").last()).toContainText("1 edit to decide");
+  expect(readFileSync(join(server.workspace, COLOURS), "utf8")).toContain("GRASS");
+  await bench.command("Agent: Keep All Edits of Session");
+});
+
+test("the edits of the last run are undone, by command or in its card, and those of the run before stay", async ({
+  chat,
+  model,
+  server,
+  bench,
+}) => {
+  const onDisk = () => readFileSync(join(server.workspace, PATH), "utf8");
+  model.script(
+    turn(edit("two", "2")),
+    turn(say("One.")),
+    turn(edit("nine", "9"), edit("ten", "10")),
+    turn(say("Two.")),
+  );
+  await chat.run("first");
+  await chat.run("second");
+  await expect(chat.rows("run_end").last()).toContainText("2 edits to decide");
+  expect(onDisk()).toBe(NUMBERS.replace("two", "2").replace("nine", "9").replace("ten", "10"));
+
+  await bench.command("Agent: Undo Edits of Last Run");
+
+  await expect.poll(onDisk).toBe(NUMBERS.replace("two", "2"));
+  await expect(chat.rows("run_end").first()).toContainText("1 edit to decide");
+  await chat.rows("run_end").first().getByRole("button", { name: "Undo all" }).click();
+  await expect.poll(onDisk).toBe(NUMBERS);
 });
 
 test("after Undo all nothing of the repository has changed, and what a command did is said not to be undoable", async ({

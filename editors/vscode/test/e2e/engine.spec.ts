@@ -15,12 +15,16 @@ args = ["${__dirname}/harness/mcpServer.mjs"]
 [mcp_servers.broken]
 command = "${process.execPath}"
 args = ["${__dirname}/harness/mcpServer.mjs", "fail"]
+
+[mcp_servers.far]
+url = "https://tools.example.org/mcp"
 `,
+  agentOffline: true,
 });
 
 test.beforeEach(({ chat }) => chat.fresh());
 
-test("servers of tools say whether they are ready, with how many tools, or why not", async ({
+test("servers of tools say whether they are ready, with how many tools, off, or why they failed", async ({
   chat,
   model,
   picture,
@@ -32,6 +36,9 @@ test("servers of tools say whether they are ready, with how many tools, or why n
   await chat.unfold(card);
   await expect(card).toContainText(/sample.*1 tool/s);
   await expect(card).toContainText(/broken.*failed/s);
+  const far = card.getByRole("listitem").filter({ hasText: "far" });
+  await expect(far).toContainText(/off: .*offline/);
+  await expect(far).not.toContainText("failed");
   await picture("mcp");
 });
 

@@ -1,6 +1,6 @@
 /** Sessions: found, resumed, renamed, forked and deleted; their roots and mentions; their settings. */
 
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./harness/fixtures";
 import { say, think, turn } from "./harness/scriptedModel";
@@ -89,6 +89,49 @@ test("the selection is added to the chat by a command", async ({ chat, model, be
   expect(sent).toContain("GREEN");
   expect(sent).not.toContain("BLUE");
   await bench.closeEditors();
+});
+
+test("a command that begins with a slash is offered, runs by itself, or goes to the model as it is written down", async ({
+  chat,
+  model,
+  server,
+  bench,
+  page,
+  picture,
+}) => {
+  const folder = join(server.workspace, ".agent-lsp/commands");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    join(folder, "inspect.md"),
+    "---\ndescription: Look at a part closely\n---\nInspect $ARGUMENTS line by line.\n",
+  );
+  model.script(turn(say("Something to count.")));
+  await chat.run("go");
+  await chat.composer.pressSequentially("/");
+  const offers = chat.frame.getByRole("listbox", { name: "Suggestions" });
+  const option = (name: RegExp) => offers.getByRole("option", { name });
+  await expect(option(/\/compact.*summary/)).toBeVisible();
+  await expect(option(/\/inspect.*Look at a part closely/)).toBeVisible();
+  await picture("slash");
+  await chat.composer.pressSequentially("usa");
+  await expect(option(/./)).toHaveCount(1);
+  await page.keyboard.press("Enter");
+  await expect.poll(() => bench.editorText()).toContain("script/one: 110 tokens in 1 request");
+  await expect(chat.composer).toHaveValue("");
+  await bench.closeEditors();
+
+  model.script(turn(say("Inspected.")));
+  await chat.composer.focus();
+  await chat.composer.pressSequentially("/insp");
+  await expect(option(/\/inspect/)).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(chat.composer).toHaveValue("/inspect ");
+  await chat.composer.pressSequentially("the greeter");
+  await page.keyboard.press("Enter");
+
+  await expect(chat.rows("text").last()).toContainText("Inspected.");
+  expect(model.asked.at(-1)?.text).toContain("Inspect the greeter line by line.");
+  rmSync(folder, { recursive: true });
 });
 
 test("a setting takes effect without a reload", async ({ chat, model, server }) => {

@@ -204,7 +204,7 @@ export class ChatView implements vscode.WebviewViewProvider, Stage {
     this.post({ kind: "choices", choices });
   }
 
-  /** How many things wait for the person; 0 for none. */
+  /** How many things wait for the person out of their sight; 0 for none. */
   set waiting(count: number) {
     this.#badge = count > 0 ? { value: count, tooltip: `${count} waiting for you` } : undefined;
     if (this.#view) {

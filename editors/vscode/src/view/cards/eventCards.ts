@@ -1,6 +1,7 @@
 /** What the engine does by itself, each with the reason and what can be done about it. */
 
 import type { Cut, CutBy } from "../../shared/bridge";
+import type { McpServerResult } from "../../shared/protocol";
 import type { Card } from "../list/virtualList";
 import { icon } from "../markdown/icons";
 import { MarkdownView } from "../markdown/markdownView";
@@ -92,13 +93,26 @@ export function mcpCard(row: McpRow, host: CardHost): Card {
   const draw = (): void => {
     lines.replaceChildren(...row.servers.map((server) => {
       const result = row.results?.find((one) => one.server === server);
-      const isReady = result?.status === "completed";
-      const state = !result ? (row.results ? "off" : "connecting…") : isReady ? `ready, ${count(result.tools ?? 0, "tool")}` : `failed: ${result.error ?? result.status}`;
-      return make("li", { class: `server ${result && !isReady ? "is-failed" : ""}` }, icon("server"), make("span", { class: "verb", text: server }), make("span", { class: "subject", text: state }));
+      const state = result || row.results ? mcpState(result) : "connecting…";
+      return make("li", { class: `server ${state.startsWith("failed") ? "is-failed" : ""}` }, icon("server"), make("span", { class: "verb", text: server }), make("span", { class: "subject", text: state }));
     })); // prettier-ignore
   };
   draw();
   return { element, update: draw, dispose: () => undefined };
+}
+
+/** How a server of tools is; one that nobody has tried to reach is off. */
+function mcpState(result: McpServerResult | undefined): string {
+  switch (result?.status) {
+    case undefined:
+      return "off";
+    case "completed":
+      return `ready, ${count(result.tools ?? 0, "tool")}`;
+    case "aborted":
+      return result.error ? `off: ${result.error}` : "off";
+    default:
+      return `failed: ${result?.error ?? result?.status ?? ""}`;
+  }
 }
 
 export function noteCard(row: NoteRow, host: CardHost): Card {

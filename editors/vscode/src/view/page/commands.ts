@@ -1,7 +1,7 @@
 /** The commands that stand for a method of the server: what comes out is opened as a text, or said in a line. */
 
 import type { SlashCommand } from "../../shared/bridge";
-import { money, tokens } from "../cards/figures";
+import { count, money, tokens } from "../cards/figures";
 import { wordsOf, type Port } from "./port";
 
 export async function runCommand(
@@ -51,7 +51,7 @@ async function run(command: SlashCommand, port: Port, sessionId: string, say: (w
     }
     case "agent/usage": {
       const { rows } = await port.request("agent/usage", { sessionId, groupBy: "model" });
-      open("Usage of this session", rows.map((row) => `- ${row.key}: ${tokens(row.total)} tokens in ${row.requests} requests${row.costUsd === null ? "" : `, ${money(row.costUsd)}`}`)); // prettier-ignore
+      open("Usage of this session", rows.map((row) => `- ${row.key}: ${tokens(row.total)} tokens in ${count(row.requests, "request")}${row.costUsd === null ? "" : `, ${money(row.costUsd)}`}`)); // prettier-ignore
       return;
     }
     default:

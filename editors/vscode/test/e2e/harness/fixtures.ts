@@ -33,8 +33,10 @@ interface WorkerOptions {
   readonly defaultModel: string | null;
   /** Whether the tests want to see the walkthrough that opens at the first start. */
   readonly firstStart: boolean;
-  /** Further configuration of the agent's server, as TOML. */
+  /** Further configuration of the agent's server, as TOML: tables. */
   readonly config: string;
+  /** Whether the agent's server contacts nothing but this machine. */
+  readonly agentOffline: boolean;
   /** Whether the tests install the extension themselves, into an editor where nothing of ours is set. */
   readonly bare: boolean;
 }
@@ -56,15 +58,16 @@ export const test = base.extend<TestFixtures, WorkerOptions & { stage: Stage }>(
   defaultModel: [null, { option: true, scope: "worker" }],
   firstStart: [false, { option: true, scope: "worker" }],
   config: ["", { option: true, scope: "worker" }],
+  agentOffline: [false, { option: true, scope: "worker" }],
   bare: [false, { option: true, scope: "worker" }],
 
   stage: [
-    async ({ browser, trusted, settings, defaultModel, config, firstStart, bare }, use) => {
+    async ({ browser, trusted, settings, defaultModel, config, agentOffline, firstStart, bare }, use) => {
       const model = await ScriptedModel.start();
       const server = new VsCodeServer({
         trusted,
         settings,
-        config: configuration(model.url, defaultModel) + config,
+        config: configuration(model.url, defaultModel, agentOffline) + config,
         bare,
       });
       try {
@@ -129,10 +132,11 @@ export function keepFigures(name: string, figures: object): void {
   writeFileSync(`${ARTIFACTS}/figures-${name}.json`, `${JSON.stringify(figures, undefined, 2)}\n`);
 }
 
-function configuration(modelUrl: string, defaultModel: string | null): string {
+function configuration(modelUrl: string, defaultModel: string | null, offline: boolean): string {
   return `
 default_model = "${defaultModel ?? "script/one"}"
 titles = false
+offline = ${offline}
 
 [providers.script]
 api = "openai-chat"

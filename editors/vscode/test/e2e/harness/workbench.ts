@@ -46,6 +46,11 @@ export class Workbench {
     return this.page.locator(".notification-toast");
   }
 
+  /** The number on the icon of the extension's side bar. */
+  get badge(): Locator {
+    return this.page.locator(".part.auxiliarybar .composite-bar .badge:visible");
+  }
+
   status(text: string | RegExp): Locator {
     return this.page.locator(".statusbar-item").filter({ hasText: text });
   }
