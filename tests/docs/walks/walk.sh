@@ -11,7 +11,7 @@ if [ -z "${WALKING:-}" ]; then # begin again with an empty environment, but for 
   machine=$(mktemp -d "${TMPDIR:-/tmp}/walk.$name.XXXXXX")
   trap 'chmod -R u+w "$machine" 2>/dev/null; rm -rf "$machine"' EXIT
   mkdir -p "$machine/home" "$checkout/build/walks"
-  kept=$(env | grep -E '^(PIP_|NPM_CONFIG_|npm_config_|SSL_CERT_|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY)' || true)
+  kept=$(env | grep -E '^(PIP_|NPM_CONFIG_|npm_config_|NODE_EXTRA_CA_CERTS|SSL_CERT_|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY)' || true)
   mapfile -t kept <<<"$kept"
   env -i "${kept[@]:-_=}" PIP_CACHE_DIR="$checkout/build/walks/.pip" WALKING=1 HOME="$machine/home" MACHINE="$machine" LANG=C.UTF-8 \
     PATH="$machine/home/.local/bin:/usr/local/bin:/usr/bin:/bin" bash "$0" 2>&1 | tee "$checkout/build/walks/$name.log"
