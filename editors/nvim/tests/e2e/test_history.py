@@ -117,7 +117,7 @@ def test_what_an_ended_subagent_said_is_there_after_a_reload_folded_into_its_lin
     second = start(variables=kept(home))
 
     second.type(f":AgentChat {id}<CR>")
-    screen = second.wait_for("It has reported.", "> subagent agent://", "lines")
+    screen = second.wait_for("It has reported.", "> subagent 71 lines agent://")
     assert "Thither" not in screen and screen.count("I have looked around") <= 1
     second.type("<C-w>k:call search('^> subagent')<CR>zo")
 

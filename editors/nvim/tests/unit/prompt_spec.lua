@@ -357,4 +357,23 @@ return {
       end
     end)
   end,
+
+  ["closing a chat beside nothing but a float leaves it, and in a tabpage of its own takes that along"] = function()
+    local one = session()
+    local chat = require("agent_lsp.chat")
+    vim.cmd("enew")
+    prompt.open(one)
+    vim.cmd("only!")
+    local float = api.nvim_create_buf(false, true)
+    local where = { relative = "editor", row = 1, col = 1, width = 5, height = 1 }
+    api.nvim_open_win(float, false, where)
+    prompt.close(one)
+    assert(vim.bo.filetype == "agent_prompt", "the last ordinary window stays")
+    vim.cmd("tabnew")
+    chat.open(one, false)
+    vim.cmd("only!")
+    api.nvim_open_win(float, false, where)
+    prompt.close(one)
+    assert(#api.nvim_list_tabpages() == 1)
+  end,
 }

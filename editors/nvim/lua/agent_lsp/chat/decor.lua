@@ -192,9 +192,9 @@ function M.dress(view, segment, row, end_row, kind)
   if segment.last then -- one line, into which all that the subagent said is folded
     local _, last_row = view:rows(segment.last)
     mark(view.buf, segment, 1, end_row, {
-      virt_text = { { ("  %d lines"):format(last_row - end_row), "AgentMuted" } },
+      virt_text = { { (" %d lines"):format(last_row - end_row), "AgentMuted" } },
       virt_text_pos = "inline",
-    }, segment.bytes)
+    }, #"> subagent") -- a closed fold is cut where the window ends
   end
   M.dress_header(view.buf, segment, row)
   if segment.status and segment.kind == "text" then

@@ -155,16 +155,6 @@ function M.open_prompt(buf, chat_win, stay)
   return win
 end
 
---- Closes the windows of this tabpage that show one of `buffers`.
----@param buffers integer[]
-function M.close(buffers)
-  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    if vim.list_contains(buffers, api.nvim_win_get_buf(win)) and #api.nvim_tabpage_list_wins(0) > 1 then
-      api.nvim_win_close(win, true)
-    end
-  end
-end
-
 ---@param win integer
 ---@return boolean
 local function is_ours(win)
@@ -180,6 +170,21 @@ local function sorted()
     end
   end
   return ours, others
+end
+
+--- Closes the windows of this tabpage that show one of `buffers`; the last ordinary one of all stays.
+---@param buffers integer[]
+function M.close(buffers)
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    local shows = api.nvim_win_is_valid(win) and vim.list_contains(buffers, api.nvim_win_get_buf(win))
+    local ours, others = sorted()
+    if shows and #ours + #others > 1 then
+      api.nvim_win_close(win, true)
+    elseif shows and #api.nvim_list_tabpages() > 1 then
+      vim.cmd.tabclose()
+      return
+    end
+  end
 end
 
 --- `:quit` in the last window that is not ours quits as if ours were not there. If it was refused, ours come back.
