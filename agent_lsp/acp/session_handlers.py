@@ -174,7 +174,7 @@ def _server(server: Server, field: str) -> McpServer:
 
 def _info(stored: StoredSession) -> dict[str, Any]:
     info = {"sessionId": stored.session_id, "cwd": stored.meta.workspace, "updatedAt": stored.updated_at}
-    return {**info, "title": stored.title} if stored.title else info
+    return {**info, "title": stored.name} if stored.name else info
 
 
 async def _replayed(served: Served) -> dict[str, Any]:

@@ -397,6 +397,7 @@ async def test_sessions_are_listed_forked_and_deleted(tmp_path, work, monkeypatc
         fork = await client.ask("session/fork", sessionId=session, cwd=str(work), mcpServers=[])
         listed = await client.ask("session/list", cwd=str(work))
         assert {one["sessionId"] for one in listed["sessions"]} == {session, fork["sessionId"]}
+        assert {one["title"] for one in listed["sessions"]} == {"go"}, "without a title, by the first words"
         assert not (await client.ask("session/list", cwd=str(tmp_path)))["sessions"]
         await client.ask("session/delete", sessionId=session)
         assert [one["sessionId"] for one in (await client.ask("session/list"))["sessions"]] == [fork["sessionId"]]
