@@ -1,9 +1,10 @@
 /** Everyone can use it: by keyboard alone, in every theme, at 240 px, with an input method, and as a screen reader hears it. */
 
+import type { Locator } from "@playwright/test";
 import axe from "axe-core";
 import { expect, test } from "./harness/fixtures";
 import type { Chat } from "./harness/chat";
-import { Gate, refuse, say, think, turn, use, type ScriptedModel } from "./harness/scriptedModel";
+import { Gate, refuse, say, think, turn, turnOf, use, type ScriptedModel } from "./harness/scriptedModel";
 
 const THEMES = ["Light Modern", "Dark Modern", "Default High Contrast", "Default High Contrast Light"];
 
@@ -83,6 +84,32 @@ for (const theme of THEMES) {
     expect(await seriousFaults(chat)).toEqual([]);
     expect(await chat.sidewaysScroll()).toBe(0);
     await picture(`narrow ${theme}`);
+    await bench.setSideBarWidth(wide);
+    await page.keyboard.press("Escape");
+  });
+}
+
+for (const theme of ["Light Modern", "Dark Modern"]) {
+  test(`the gauge can be read at every width in ${theme}`, async ({ chat, model, server, bench, page, picture }) => {
+    model.script(turnOf(41_234, say("A long answer.")));
+    await chat.run("go");
+    server.configure({ "workbench.colorTheme": theme });
+    await expect(chat.frame.locator("body")).toHaveAttribute("data-vscode-theme-id", theme);
+    const cost = chat.frame.getByTestId("cost");
+    await expect(cost).toBeVisible();
+    const wide = await bench.sideBarWidth();
+    for (const width of [240, 290, 400]) {
+      await bench.setSideBarWidth(width);
+      const facts = chat.frame.locator(".gauge-text");
+      await expect(facts).toHaveText("41k of 100k · 41 %");
+      const isCut = (one: Locator) => one.evaluate((element) => element.scrollWidth > element.clientWidth + 1);
+      const cut = await Promise.all([facts, cost, chat.frame.getByRole("heading", { level: 1 })].map(isCut));
+      expect(cut, `at ${width} px`).toEqual([false, false, false]);
+      const bar = await chat.frame.getByRole("meter").boundingBox();
+      expect(bar?.width, `at ${width} px`).toBeGreaterThanOrEqual(60);
+      expect(await chat.sidewaysScroll()).toBe(0);
+      await picture(`gauge ${width} ${theme}`);
+    }
     await bench.setSideBarWidth(wide);
     await page.keyboard.press("Escape");
   });

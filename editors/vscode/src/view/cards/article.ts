@@ -54,11 +54,6 @@ export class Fold {
     this.set(isUnfolded);
   }
 
-  /** Folds or unfolds it, unless somebody has said how they want it. */
-  otherwise(isUnfolded: boolean): void {
-    if (this.host.unfolded(this.key) === undefined && isUnfolded === this.body.hidden) this.set(isUnfolded);
-  }
-
   private set(isUnfolded: boolean): void {
     this.head.setAttribute("aria-expanded", String(isUnfolded));
     this.body.hidden = !isUnfolded;

@@ -21,19 +21,19 @@ export class EditBar {
   ) {
     this.keep = button("Keep", () => host.decideEdits(this.standing(), "keep"), { class: "small-button" });
     this.undo = button("Undo", () => host.decideEdits(this.standing(), "undo"), { class: "small-button" });
-    this.open = button("Show in file", () => this.reveal(), { class: "link-button" });
+    this.open = button("Show in file", () => this.goTo(), { class: "link-button" });
     this.element.append(this.state, this.open, make("span", { class: "edit-choices" }, this.keep, this.undo));
-    this.draw();
   }
 
-  draw(): void {
+  /** `otherwise`: what stands there while no edits are known; without it there is no bar then. */
+  draw(otherwise?: string): void {
     const edits = this.host.edits(this.callId);
-    show(this.element, edits.length > 0);
-    if (edits.length === 0) return;
+    show(this.element, edits.length > 0 || otherwise !== undefined);
     const isStanding = this.standing().length > 0;
-    show(this.keep, isStanding);
-    show(this.undo, isStanding);
-    setText(this.state, words(edits));
+    reveal(this.keep, isStanding);
+    reveal(this.undo, isStanding);
+    reveal(this.open, edits.length > 0);
+    setText(this.state, edits.length > 0 ? words(edits) : (otherwise ?? ""));
     this.element.dataset.state = isStanding ? "pending" : (edits[0]?.state ?? "");
   }
 
@@ -41,10 +41,15 @@ export class EditBar {
     return this.host.edits(this.callId).filter((edit) => edit.state === "pending");
   }
 
-  private reveal(): void {
+  private goTo(): void {
     const [first] = this.host.edits(this.callId);
     if (first) this.host.act({ act: "openFile", uri: first.uri, range: first.range });
   }
+}
+
+/** Shows or hides something whose place is kept. */
+function reveal(element: HTMLElement, isShown: boolean): void {
+  element.style.visibility = isShown ? "" : "hidden";
 }
 
 /** How edits stand, with the reason where one could not be undone. */

@@ -27,6 +27,15 @@ const WORDS: Readonly<Record<ToolRow["status"], string>> = {
   stopped: "stopped",
 };
 
+/** What is said of an edit as long as nothing is known of it. */
+const MADE: Partial<Record<ToolRow["status"], string>> = {
+  writing: "Not made yet",
+  waiting: "Not made yet",
+  asking: "Not made yet",
+  running: "Not made yet",
+  done: "Made",
+};
+
 export function toolCard(row: ToolRow, host: CardHost): Card {
   return new ToolCard(row, host);
 }
@@ -43,6 +52,8 @@ class ToolCard implements Card {
   private title: ToolTitle = { verb: "", subject: "", icon: "tool" };
   private read = "";
   private timer = 0;
+  /** Whether it was to be seen before it had ended. */
+  private readonly isSeenRunning: boolean;
 
   constructor(
     private readonly row: ToolRow,
@@ -52,6 +63,7 @@ class ToolCard implements Card {
     this.fold = new Fold(row.key, host, (body) => this.fill(body), this.beginsUnfolded());
     this.head = new Head(this.fold.head);
     this.edits = new EditBar(row.callId, host);
+    this.isSeenRunning = row.endedAt === undefined;
     this.child = new ChildView(host);
     this.element = article(row, `Agent, tool: ${this.title.verb}`, host);
     this.element.append(
@@ -71,10 +83,8 @@ class ToolCard implements Card {
     this.drawTail();
     if (row.child) this.child.draw(row.child);
     this.drawPlan();
-    // While somebody is asked, the question shows all of it.
-    if (this.beginsUnfolded()) this.fold.otherwise(row.status !== "asking");
     this.body?.draw();
-    this.edits.draw();
+    this.drawEdits();
     this.tick();
   }
 
@@ -149,6 +159,12 @@ class ToolCard implements Card {
     show(this.tail, isShown);
     if (!isShown) return;
     setText(this.tail, visibleLine(lastLine(row.output)).slice(-240));
+  }
+
+  /** What is to be decided about edits stands in a place that is kept for it from the beginning: nothing below moves. */
+  private drawEdits(): void {
+    const isKept = this.isSeenRunning && diffOf(this.row.name, {}) !== null;
+    this.edits.draw(isKept ? (MADE[this.row.status] ?? "Not made") : undefined);
   }
 
   private drawPlan(): void {
