@@ -2,6 +2,8 @@
 
 import { expect, test, type Page } from "@playwright/test";
 import { scrollRests } from "../harness/measure";
+import { keepFigures } from "../harness/fixtures";
+import { tasksWhile } from "./tasks";
 import { longSession, serveView, show, watch } from "./viewPage";
 
 let view: Awaited<ReturnType<typeof serveView>>;
@@ -115,6 +117,26 @@ test("20,000 deltas into a long session leave the page quick and small", async (
   expect(await fromBottom(page)).toBeLessThanOrEqual(2);
   // What the machine takes for a key at rest is not the view's.
   expect(median(delays) - median(atRest)).toBeLessThan(50);
+});
+
+test("20,000 deltas into a long session take no task of the page over 50 ms of its own time", async ({
+  page,
+  browser,
+}) => {
+  test.slow();
+  await show(page, view.url, longSession(10_000), running);
+  await expect(transcript(page)).toContainText("Part 9997");
+  await streamed(page, 160, 80); // what is compiled and laid out the first time is not what is asked about
+
+  const { ownMs, byTheClockMs } = await tasksWhile(browser, page, () => streamed(page, 20_000, 80, true));
+
+  keepFigures("tasks", {
+    longestOwnMs: ownMs.slice(0, 5),
+    longestByTheClockMs: byTheClockMs.slice(0, 5),
+    tasks: ownMs.length,
+  });
+  expect(ownMs.length).toBeGreaterThan(250);
+  expect(ownMs[0]).toBeLessThanOrEqual(50);
 });
 
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
