@@ -376,4 +376,20 @@ return {
     prompt.close(one)
     assert(#api.nvim_list_tabpages() == 1)
   end,
+
+  ["the list of keys shows every line of it, however narrow the screen is"] = function()
+    local columns = vim.o.columns
+    for _, width in ipairs({ 40, 80, 160 }) do
+      vim.o.columns = width
+      require("agent_lsp.chat.keys").help({
+        { lhs = "1", modes = { "n" }, desc = ("word "):rep(20), run = function() end },
+        { lhs = "<C-p>", modes = { "n", "i" }, desc = "short", run = function() end },
+      })
+      local shown = api.nvim_win_text_height(0, {}).all
+      assert(api.nvim_win_get_height(0) == shown and (shown > 4) == (width < 100), shown)
+      assert(api.nvim_win_get_width(0) <= width - 4)
+      vim.cmd.close()
+    end
+    vim.o.columns = columns
+  end,
 }

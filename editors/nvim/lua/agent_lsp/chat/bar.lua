@@ -50,11 +50,11 @@ local function chat_bar(session)
   if usage then
     local window = usage.context_window or 0
     local filled = usage.request.cache_read + usage.request.cache_write + usage.request.output
-    local share = window > 0 and (" (%d%%%% full)"):format(100 * filled / window) or ""
-    parts[#parts + 1] = ("%%#AgentMuted#%s tokens%s%%*"):format(compose.tokens(usage.session.total), share)
+    local share = window > 0 and ("%d%%%% full, "):format(100 * filled / window) or ""
+    parts[#parts + 1] = ("%%#AgentMuted#%s%s tokens%%*"):format(share, compose.tokens(usage.session.total))
   end
   parts[#parts + 1] = retry(session)
-  return " " .. table.concat(parts, "  ")
+  return " " .. table.concat(parts, "  ") .. "%<" -- in a narrow window it is the end that is cut
 end
 
 ---@param session agent.Session

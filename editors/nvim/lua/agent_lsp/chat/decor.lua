@@ -105,6 +105,12 @@ local function seconds(from, to)
   return began and ended and ended >= began and ended - began or nil
 end
 
+---@param count integer
+---@return string
+local function lines(count)
+  return count == 1 and "1 line" or count .. " lines"
+end
+
 ---@param segment agent.Segment
 ---@return [string, string][] chunks what stands behind the head of a card
 local function status(segment)
@@ -146,7 +152,7 @@ local function dress_card(view, segment, row, end_row)
   mark(view.buf, segment, 1, row, { conceal_lines = "" })
   local behind = status(segment)
   if not segment.open and end_row > row + 2 then
-    behind[#behind + 1] = { ("  %d lines"):format(end_row - row - 2), "AgentMuted" }
+    behind[#behind + 1] = { "  " .. lines(end_row - row - 2), "AgentMuted" }
   end
   mark(view.buf, segment, 2, row + 1, {
     end_col = #(segment.head or ""),
@@ -192,7 +198,7 @@ function M.dress(view, segment, row, end_row, kind)
   if segment.last then -- one line, into which all that the subagent said is folded
     local _, last_row = view:rows(segment.last)
     mark(view.buf, segment, 1, end_row, {
-      virt_text = { { (" %d lines"):format(last_row - end_row), "AgentMuted" } },
+      virt_text = { { " " .. lines(last_row - end_row), "AgentMuted" } },
       virt_text_pos = "inline",
     }, #"> subagent") -- a closed fold is cut where the window ends
   end

@@ -24,22 +24,32 @@ function M.apply(buf, keys)
 end
 
 ---@param keys agent.Key[]
----@return string[]
+---@return string[] lines, integer column where the words begin
 local function listed(keys)
-  local lines, width = {}, 0
+  local lines, width, modes = {}, 0, 0
   for _, key in ipairs(keys) do
-    width = math.max(width, #key.lhs)
+    width, modes = math.max(width, #key.lhs), math.max(modes, #key.modes)
   end
+  local row = (" %%-%ds  %%-%ds  %%s"):format(width, modes)
   for _, key in ipairs(keys) do
-    lines[#lines + 1] = (" %-" .. width .. "s  %s  %s"):format(key.lhs, table.concat(key.modes), key.desc)
+    lines[#lines + 1] = row:format(key.lhs, table.concat(key.modes), key.desc)
   end
-  return lines
+  return lines, width + modes + 5
+end
+
+--- Gives a float the height of what it shows, lines that wrap included, in the middle of the screen.
+---@param win integer
+local function fit(win)
+  local height = math.min(api.nvim_win_text_height(win, {}).all, vim.o.lines - 4)
+  local config = api.nvim_win_get_config(win)
+  config.height, config.row = height, math.max(0, math.floor((vim.o.lines - height) / 2) - 1)
+  api.nvim_win_set_config(win, config)
 end
 
 --- Shows what the keys of this buffer do.
 ---@param keys agent.Key[]
 function M.help(keys)
-  local lines = listed(keys)
+  local lines, column = listed(keys)
   vim.list_extend(lines, { "", " :h agent-lsp for all commands" })
   local buf = api.nvim_create_buf(false, true)
   api.nvim_buf_set_lines(buf, 0, -1, false, lines)
@@ -55,10 +65,14 @@ function M.help(keys)
     border = "rounded",
     title = " keys ",
     width = math.min(width + 1, vim.o.columns - 4),
-    height = math.min(#lines, vim.o.lines - 6),
-    row = math.max(0, math.floor((vim.o.lines - #lines) / 2) - 1),
-    col = math.max(0, math.floor((vim.o.columns - width) / 2)),
+    height = 1,
+    row = 0,
+    col = math.max(0, math.floor((vim.o.columns - width) / 2) - 1),
   })
+  for name, value in pairs({ linebreak = true, breakindent = true, breakindentopt = "shift:" .. column - 1 }) do
+    api.nvim_set_option_value(name, value, { scope = "local", win = win })
+  end
+  fit(win)
   for _, lhs in ipairs({ "q", "<Esc>", "g?" }) do
     vim.keymap.set("n", lhs, function()
       if api.nvim_win_is_valid(win) then
