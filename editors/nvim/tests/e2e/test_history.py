@@ -82,6 +82,25 @@ def test_what_was_said_earlier_comes_with_scrolling_and_the_next_task_goes_on_be
     second.wait_for("Gone on.", "go on")
 
 
+def test_a_selection_that_is_being_made_stays_on_its_text_when_an_earlier_page_comes(second, long_session):
+    id, _ = long_session
+    second.type(f":AgentChat {id}<CR>")
+    second.wait_for("number 1599")
+    second.until("return require('agent_lsp.session').current().epoch > 0")
+    second.type("<C-w>k:call search('It has', 'b')<CR>wvj")
+    second.until("return vim.fn.mode() == 'v'")
+    taken = "return vim.fn.getregion(vim.fn.getpos('v'), vim.fn.getpos('.'), { type = vim.fn.mode() })"
+    before, line = second.lua(taken), second.lua("return vim.fn.line('v')")
+    assert len(before) == 2
+
+    second.lua("require('agent_lsp.session').current():read_earlier({})")
+
+    second.until("return vim.fn.line('v') > ...", line)
+    assert second.lua(taken) == before
+    assert second.lua("return vim.fn.mode()") == "v"
+    second.type("<Esc>")
+
+
 def test_one_key_reads_everything_for_a_search(second, long_session):
     id, _ = long_session
     second.type(f":AgentChat {id}<CR>")

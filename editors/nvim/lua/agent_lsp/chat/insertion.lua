@@ -33,6 +33,25 @@ local function restore(seen, row, added)
   end
 end
 
+--- Where the selection begins that somebody is making in this buffer, nil if nobody does.
+---@param buf integer
+---@return [integer, integer]? row, from 1, and column
+local function selected(buf)
+  local mode = vim.fn.mode()
+  if api.nvim_get_current_buf() == buf and (mode == "v" or mode == "V" or mode == "\22") then
+    local start = vim.fn.getpos("v")
+    return { start[2], start[3] - 1 }
+  end
+end
+
+--- Moves the beginning of the selection, which follows no change of the text by itself.
+---@param start [integer, integer]
+local function reselect(start)
+  vim.cmd("normal! o")
+  api.nvim_win_set_cursor(0, start)
+  vim.cmd("normal! o")
+end
+
 --- Writes the segments in one go; says where each of them is.
 ---@param view agent.View
 ---@param inserted agent.Inserted
@@ -69,7 +88,7 @@ function M.make(view, inserted)
   if not api.nvim_buf_is_loaded(view.buf) then
     return -- it is rendered whole when it is read
   end
-  local seen, lines = looks(view.buf), api.nvim_buf_line_count(view.buf)
+  local seen, lines, start = looks(view.buf), api.nvim_buf_line_count(view.buf), selected(view.buf)
   local row = 0
   if inserted.after then
     row = select(2, view:rows(inserted.after)) + 1
@@ -95,7 +114,11 @@ function M.make(view, inserted)
   else
     view.tail = inserted.segments[#inserted.segments]
   end
-  restore(seen, row, api.nvim_buf_line_count(view.buf) - lines)
+  local added = api.nvim_buf_line_count(view.buf) - lines
+  if start and start[1] > row then
+    reselect({ start[1] + added, start[2] })
+  end
+  restore(seen, row, added)
 end
 
 return M
