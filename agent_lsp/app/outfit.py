@@ -53,6 +53,7 @@ class Outfit:
     def adopt(self, opened: OpenSession) -> None:
         """The session that wears it is there now."""
         opened.commands = self.equipment.instructions.commands
+        self.equipment.adopt(opened)
         if self.subagents:
             self.subagents.adopt(opened)
             opened.stop_children = self.subagents.stop_all

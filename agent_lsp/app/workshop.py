@@ -17,7 +17,7 @@ from agent_lsp.policy.paths import PathRules
 from agent_lsp.sessions.file_records import FileRecords
 from agent_lsp.sessions.files import SessionFiles
 from agent_lsp.sessions.instructions import Instructions, Sources
-from agent_lsp.sessions.open_session import Client
+from agent_lsp.sessions.open_session import Client, OpenSession
 from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.sessions.skills import FOLDER as SKILLS
 from agent_lsp.sessions.subagents import Subagents
@@ -31,6 +31,7 @@ from agent_lsp.tools.tool import CURRENT_CALL
 from agent_lsp.tools.toolset import ToolLimits, Toolset
 from agent_lsp.tools.workspace import Workspace
 from agent_lsp.trace.paths import DataDir
+from agent_lsp.trace.writer import TraceWriter
 
 if TYPE_CHECKING:
     from agent_lsp.engine.ports import LLM
@@ -63,11 +64,17 @@ class Equipment:
     workspace: Workspace
     files: SessionFiles
     admission: Admission
+    data: DataDir
 
     @property
     def scratchpad(self) -> Path:
         """The session's own folder."""
         return self.workspace.scratchpad
+
+    def adopt(self, opened: OpenSession) -> None:
+        """The session that works with it is there: what the person says of its edits is kept if it is."""
+        if isinstance(opened.trace, TraceWriter):
+            self.files.judged.path = self.data.judged(opened.session_id)
 
     def recall(self, records: FileRecords | None) -> None:
         """Goes on with a session of which a trace has these records of files."""
@@ -153,13 +160,15 @@ class Workshop:
             scratchpad=workspace.scratchpad,
             secrets=_Secrets(self._secrets, self._secrets_of(servers)),
             disabled=self._settings.disabled,
-            shared=[one for one in (commands, children, crew.plan_mode, instructions, files.user_edits) if one],
+            shared=[
+                one for one in (commands, children, crew.plan_mode, instructions, files.user_edits, files.judged) if one
+            ],
         )
         toolset.hide(crew.hidden)
         toolset.watch(instructions.touched)
         if servers:
             toolset.add_late(self._servers(servers, root))
-        return Equipment(toolset, paths, instructions, workspace, files, admission)
+        return Equipment(toolset, paths, instructions, workspace, files, admission, self._data)
 
     def own_commands(self) -> Commands:
         """Commands of no session: they end with the process."""

@@ -73,18 +73,22 @@ class EditHandlers:
         opened = self._hub.get(params.session_id).session
         return self._answer(opened, opened.files.edits.list(params.run_id), params)
 
-    def keep(self, params: ChosenParams, _: Call) -> EditList:
-        """`agent/edits/keep`."""
+    def keep(self, params: ChosenParams, _: Call) -> Awaitable[EditList]:
+        """`agent/edits/keep`: answered when it is written down."""
         opened = self._chosen(params)
-        return self._answer(opened, opened.files.edits.keep(params.edit_ids, params.run_id), params)
+        return self._written(opened, opened.files.edits.keep(params.edit_ids, params.run_id), params)
 
     def undo(self, params: ChosenParams, _: Call) -> Awaitable[EditList]:
         """`agent/edits/undo`: those that cannot be undone are answered with the reason."""
         return self._undone(self._chosen(params), params)
 
     async def _undone(self, opened: OpenSession, params: ChosenParams) -> EditList:
-        edits = await opened.files.edits.undo(params.edit_ids, params.run_id)
-        return self._answer(opened, edits, params)
+        return await self._written(opened, await opened.files.edits.undo(params.edit_ids, params.run_id), params)
+
+    async def _written(self, opened: OpenSession, edits: Sequence[Edit], params: ChosenParams) -> EditList:
+        answer = self._answer(opened, edits, params)
+        await opened.files.judged.written()
+        return answer
 
     def _chosen(self, params: ChosenParams) -> OpenSession:
         opened = self._hub.get(params.session_id).session

@@ -80,7 +80,7 @@ class Lenses:
 
     # --- commands -----------------------------------------------------------------------------------------------------
 
-    def _keep(self, params: ExecuteParams, call: Call) -> EditList:
+    def _keep(self, params: ExecuteParams, call: Call) -> Awaitable[EditList]:
         chosen = argument(params.arguments, 0, ChosenEdit)
         return self._methods["agent/edits/keep"].serve(call, sessionId=chosen.session_id, editIds=[chosen.edit_id])
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from agent_lsp.sessions.edit_places import Place, Places
 from agent_lsp.sessions.edit_records import CHANGED, Edit, Made, Record, State
+from agent_lsp.sessions.judged import Judged, Verdict, Verdicts
 from agent_lsp.slotted import replace
 from agent_lsp.tools.editor import Applied, Change, Editor, Outcome, Refused, Snapshot, Stale, TextEdit, new_text
 
@@ -33,13 +34,14 @@ _MOST_KEPT_CHARACTERS = 64 * 2**20
 class Edits:
     """The edits of one session. `editor` is the one that its tools use, below everything that watches them."""
 
-    def __init__(self, editor: Editor) -> None:
+    def __init__(self, editor: Editor, judged: Judged | None = None) -> None:
         self._editor = editor
         self._recent: list[Made] = []
-        self._past: Callable[[], Sequence[RecalledEdit]] | None = None
+        self._past: Callable[[Verdicts], Sequence[RecalledEdit]] | None = None
         self._id, self._last_id = "edit", 0
         self._one_at_a_time = asyncio.Lock()
         self._listeners: list[Callable[[], None]] = []
+        self._judged, self._verdicts = judged or Judged(), Verdicts()
 
     def listen(self, listener: Callable[[], None]) -> None:
         """Has a listener, which must not raise, called when edits were made, kept or undone."""
@@ -47,8 +49,10 @@ class Edits:
 
     # --- what was made ---
 
-    def recall(self, past: Callable[[], Sequence[RecalledEdit]]) -> None:
+    def recall(self, past: Callable[[Verdicts], Sequence[RecalledEdit]]) -> None:
         """Goes on with the edits of an earlier process, which are looked up when one is asked for first.
+
+        `past` is given what the person has said of them.
 
         Ids that were given then name nothing any more: no edit is to be taken for another one.
         """
@@ -110,7 +114,7 @@ class Edits:
         """Marks edits as good."""
         for record in self._chosen(ids, run_id):
             record.is_kept = not record.is_undone
-        self._tell()
+        self._judge()
         return self.get(ids, run_id)
 
     async def undo(self, ids: Sequence[str] | None, run_id: str | None) -> list[Edit]:
@@ -123,7 +127,7 @@ class Edits:
             chosen = [one for one in self._chosen(ids, run_id) if not one.is_undone and (ids or not one.is_kept)]
             for _, group in groupby(reversed(chosen), key=lambda one: (one.made.run_id, one.made.tool_call_id)):
                 reasons |= await self._undo(list(group))
-        self._tell()
+        self._judge()
         return [self._with_reason(edit, reasons) for edit in self.get(ids, run_id)]
 
     async def _undo(self, records: list[Record]) -> dict[str, str]:
@@ -159,10 +163,17 @@ class Edits:
     def _made(self) -> list[Made]:
         if self._past is not None:
             past, self._past = self._past, None
-            for one in past():
+            self._verdicts = self._judged.read()
+            for one in past(self._verdicts):
                 made = Made(one.run_id, one.tool_call_id, one.change, one.before, one.after, True, True, one.lost)
                 lost = [Place(one.at, one.at, "")] if one.lost else None
                 self._add(made, lost or Places.made(one.before, one.change.edits))
+                said = self._verdicts.get(made.tool_call_id, {}).get(str(made.change.path), [])
+                fits = len(said) == len(made.places)
+                for record, verdict in zip(
+                    made.places, said if fits else [_common(said)] * len(made.places), strict=True
+                ):
+                    record.is_kept = verdict == "kept"
         return self._recent
 
     def _add(self, made: Made, places: Iterable[Place]) -> None:
@@ -221,9 +232,26 @@ class Edits:
                 del self._made[: index + 1]
                 return
 
+    def _judge(self) -> None:
+        """Writes down what the person has said so far."""
+        said: Verdicts = {}
+        for record in self._records():
+            verdict = "undone" if record.is_undone else "kept" if record.is_kept else ""
+            files = said.setdefault(record.made.tool_call_id, {})
+            files.setdefault(str(record.made.change.path), []).append(verdict)
+        for call, files in said.items():
+            self._verdicts[call] = self._verdicts.get(call, {}) | {k: v for k, v in files.items() if any(v)}
+        self._judged.write_soon({call: files for call, files in self._verdicts.items() if files})
+        self._tell()
+
     def _tell(self) -> None:
         for listener in self._listeners:
             listener()
+
+
+def _common(said: Sequence[Verdict]) -> Verdict:
+    """The verdict on all places, if it is one."""
+    return said[0] if len(set(said)) == 1 else ""
 
 
 def _inverse(made: Made, now: Snapshot | None, standing: list[tuple[Record, tuple[int, int]]]) -> Change:

@@ -13,6 +13,7 @@ from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import CompactionEnd
 from agent_lsp.sessions.edits import Edits
 from agent_lsp.sessions.file_records import RUNS_COMMANDS, FileRecords
+from agent_lsp.sessions.judged import Judged
 from agent_lsp.sessions.user_edits import UserEdits
 from agent_lsp.tools.editor import Applied, Change, Editor, Outcome, Snapshot, Unknown, Unreadable, new_text
 from agent_lsp.tools.tool import CURRENT_CALL
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
 class SessionFiles:
     """`editor` is what the tools get; `edits` and `user_edits` are what is learned from it.
 
-    `beneath` holds the files. `display` names a path to the model.
+    `judged` keeps what the person says of edits, as soon as it has a path. `beneath` holds the files. `display` names a
+    path to the model.
     """
 
     def __init__(self, beneath: Editor, display: Callable[[Path], str]) -> None:
-        self.edits = Edits(beneath)
+        self.judged = Judged()
+        self.edits = Edits(beneath, self.judged)
         self.user_edits = UserEdits(beneath, self.edits, display)
         self.editor: Editor = WatchedEditor(beneath, self)
         self._beneath = beneath
@@ -48,7 +51,7 @@ class SessionFiles:
             return found.text if isinstance(found := self._beneath.peek(path), Snapshot) else None
 
         self._with_commands |= records.runs
-        self.edits.recall(lambda: recalled_edits(records.edits, locate, is_plain, read))
+        self.edits.recall(lambda said: recalled_edits(records.edits, locate, is_plain, read, said))
         seen = records.told
         self.user_edits.recall(lambda: {k: v for k, v in recalled_files(seen, locate).items() if is_plain(k)})
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from agent_lsp.sessions.edit_records import CHANGED
 from agent_lsp.sessions.file_records import FileCall
+from agent_lsp.sessions.judged import Verdicts
 from agent_lsp.sessions.recalled_files import Locate, argument, diffs
 from agent_lsp.sessions.told_diff import DiffUnreadable, ToldDiff, ToldHunk, ToldLine
 from agent_lsp.slotted import frozen
@@ -65,13 +66,13 @@ class _Step:
 
 
 def recalled_edits(
-    made: Sequence[FileCall], locate: Locate, is_plain: Callable[[Path], bool], read: Read
+    made: Sequence[FileCall], locate: Locate, is_plain: Callable[[Path], bool], read: Read, verdicts: Verdicts
 ) -> list[RecalledEdit]:
     """The edits in the order in which they were made. Those that are undone already are left out.
 
     `is_plain`: whether a file is where its path says, inside the workspace.
     """
-    steps = [step for one in made for step in _steps(one, locate)]
+    steps = [step for one in made for step in _steps(one, locate) if not _is_undone(step, verdicts)]
     texts: dict[Path, _Text] = {}
     room = _MOST_CHARACTERS
     found: list[RecalledEdit] = []
@@ -86,6 +87,12 @@ def recalled_edits(
             break
         found += recalled
     return found[::-1]
+
+
+def _is_undone(step: _Step, verdicts: Verdicts) -> bool:
+    """Whether the person had the whole of it undone."""
+    said = verdicts.get(step.made.call.tool_call_id, {}).get(str(step.path), [])
+    return bool(said) and all(one == "undone" for one in said)
 
 
 def _steps(made: FileCall, locate: Locate) -> Iterator[_Step]:

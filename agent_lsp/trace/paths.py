@@ -2,6 +2,7 @@
 
     sessions/2026-11-29/<session_id>_001.jsonl    a trace file for each context of the session
     scratchpad/<session_id>/                      what the session keeps beside its trace
+    edits/<session_id>.json                       which edits the person has kept or undone
     pages/<session_id>.html, pages/usage.html     what was last made of them to look at in a browser
 
 Directories are made with mode 0700, files with 0600. The folder of a session follows from its id.
@@ -90,6 +91,11 @@ class DataDir:
         """The page of the session's trace, there or not. SessionNotFound when the id is none."""
         _checked(session_id)
         return self.pages / f"{session_id}.html"
+
+    def judged(self, session_id: str) -> Path:
+        """What the person has said of the session's edits, there or not. SessionNotFound when the id is none."""
+        _checked(session_id)
+        return self.root / "edits" / f"{session_id}.json"
 
     def trace_path(self, session_id: str, index: int) -> Path:
         """The path of a session's trace file. SessionNotFound when the id is none."""

@@ -143,7 +143,7 @@ class SessionStore:
         return self._data.scratchpad(session_id)
 
     def delete(self, session_id: str) -> None:
-        """Removes a session's traces, its scratchpad and its page.
+        """Removes a session's traces, its scratchpad, its page and what was said of its edits.
 
         SessionNotFound when there is none of them, SessionBusy while any process has the session open. OSError when the
         disk refuses; what is left can be deleted again.
@@ -154,8 +154,9 @@ class SessionStore:
         if scratchpad.is_dir():
             shutil.rmtree(scratchpad)
         # Only now: whoever makes the page meanwhile looks afterwards whether the traces are still there.
-        for one in (page, *page.parent.glob(f".{page.name}.*")):
-            one.unlink(missing_ok=True)
+        for made in (page, self._data.judged(session_id)):
+            for one in (made, *made.parent.glob(f".{made.name}.*")):
+                one.unlink(missing_ok=True)
 
     def _delete_traces(self, session_id: str) -> None:
         lock = lock_newest(self._data, session_id)

@@ -101,6 +101,7 @@ async def test_files_and_edits_are_known_to_the_process_that_goes_on_with_the_se
     first = await greet(agent=AGENT, capabilities=CAPABILITIES, approvalMode="allow-all")
     model.script([use("read_file", {"file_path": "notes.txt"}), edit("second", "2nd")], [say("done")])
     run = await first.ask("agent/run", {"input": "go"})
+    await first.ask("agent/edits/keep")
     [session] = (await first.ask("agent/session/list"))["sessions"]
     await first.end()
     assert (workspace / "notes.txt").read_text() == "first line\n2nd line\n"
@@ -110,8 +111,8 @@ async def test_files_and_edits_are_known_to_the_process_that_goes_on_with_the_se
     await peer.ask("agent/session/resume", {"sessionId": session["sessionId"]})
     buffer = Buffer(peer, workspace / "notes.txt")
     [listed] = (await peer.ask("agent/edits"))["edits"]
-    assert (listed["state"], listed["runId"], listed["range"]["start"]["line"]) == ("pending", run["runId"], 1)
-    [undone] = (await peer.ask("agent/edits/undo"))["edits"]
+    assert (listed["state"], listed["runId"], listed["range"]["start"]["line"]) == ("kept", run["runId"], 1)
+    [undone] = (await peer.ask("agent/edits/undo", {"editIds": [listed["editId"]]}))["edits"]
     assert undone["state"] == "undone" and buffer.text == "first line\nsecond line\nthird line\n"
     model.script([say("I see")])
     await peer.ask("agent/run", {"input": "and now?"})

@@ -28,8 +28,11 @@ class Working:
     def __init__(self, root: Path, *, secrets=(), earlier: Working | None = None) -> None:
         self.root, self.workspace = root, Workspace(root, root.parent / "scratchpad")
         self.files = SessionFiles(DiskEditor(root.parent / "backups"), self.workspace.display)
+        self.files.judged.path = root.parent / "edits" / "s.json"
         tools = [one(self.workspace, self.files.editor) for one in (ReadFile, EditFile, WriteFile, ApplyPatch)]
-        self.tools = Toolset(tools, ToolLimits(), self.workspace.scratchpad, secrets, shared=[self.files.user_edits])
+        self.tools = Toolset(
+            tools, ToolLimits(), self.workspace.scratchpad, secrets, shared=[self.files.user_edits, self.files.judged]
+        )
         nothing = SimpleNamespace(push=lambda *_: None, state=lambda *_: None)
         self.sink = self.files.overheard(nothing)  # type: ignore[arg-type]
         self.traced = list(earlier.traced) if earlier else []

@@ -47,6 +47,42 @@ async def test_edits_are_listed_with_their_runs_and_calls_and_are_undone_from_th
     assert again.files.edits.list() == []
 
 
+async def test_what_the_person_has_kept_and_undone_stays_so(first, root):
+    await first.edit("a.txt", "line 3\n", "three\n")
+    await first.edit("a.txt", "three\n", "THREE\nand a half\n")
+    await first.edit("a.txt", "line 15\n", "fifteen\n")
+    await first.edit("b.txt", "two", "2")
+    first.files.edits.keep([first.files.edits.list()[-2].edit_id], None)
+    await first.files.edits.undo([one.edit_id for one in first.files.edits.list()[:2]], None)
+    await first.tools.close()
+    again = first.resumed()
+    assert again.states() == ["kept", "pending"]
+    again.files.edits.keep(None, None)
+    await again.tools.close()
+    third = again.resumed()
+    assert third.states() == ["kept", "kept"] and first.files.judged.path.stat().st_mode & 0o777 == 0o600
+    assert await undo_all(third) == [("kept", None)] * 2, "all means all that are not kept"
+    await third.files.edits.undo([third.files.edits.list()[0].edit_id], None)
+    assert (root / "a.txt").read_text() == LINES
+
+
+@pytest.mark.parametrize("found", ["", "[]", "{", '{"call-1": 3}', '{"call-1": {"x": 3}}', '{"call-1": {"x": [3]}}'])
+async def test_verdicts_that_cannot_be_read_are_none(first, found):
+    await first.edit("a.txt", "line 3\n", "three\n")
+    first.files.judged.path.parent.mkdir()
+    first.files.judged.path.write_text(found.replace('"x"', f'"{first.root / "a.txt"}"'))
+    assert first.resumed().states() == ["pending"]
+
+
+async def test_verdicts_that_cannot_be_written_cost_nothing_else(first, caplog):
+    await first.edit("a.txt", "line 3\n", "three\n")
+    first.files.judged.path.parent.write_text("in the way")
+    first.files.edits.keep(None, None)
+    await first.tools.close()
+    assert first.states() == ["kept"] and "could not be written" in caplog.text
+    assert first.resumed().states() == ["pending"]
+
+
 async def test_what_others_have_changed_elsewhere_in_the_file_stays(first, root):
     await first.edit("a.txt", "line 15\n", "fifteen\n")
     (root / "a.txt").write_text("above\n" + (root / "a.txt").read_text().replace("line 30\n", "thirty\n"))
@@ -87,10 +123,11 @@ async def test_lines_that_are_there_twice_are_only_taken_for_the_edit_at_its_own
     await first.edit("a.txt", "y\n", "x\n")
     again = first.resumed()
     await undo_all(again)
+    await again.tools.close()
     assert (root / "a.txt").read_text() == block + "1\n2\n3\ny\n4\n5\n6\n"
     await first.edit("a.txt", "y\n", "x\n")
     (root / "a.txt").write_text("above\n" + (root / "a.txt").read_text())
-    assert first.resumed().states() == ["changed", "changed"]
+    assert first.resumed().states() == ["changed"]
 
 
 async def test_a_file_that_was_made_is_deleted_again_if_it_is_as_it_was_made(first, root):

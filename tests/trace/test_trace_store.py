@@ -357,6 +357,17 @@ async def test_deleting_removes_the_page_and_what_was_being_written_of_it(store,
 
 
 @pytest.mark.asyncio
+async def test_deleting_removes_what_was_said_of_edits(store, data, make):
+    id, kept = await make(), await make()
+    folder = data.judged(id).parent
+    folder.mkdir()
+    for name in (data.judged(id).name, f".{data.judged(id).name}.0123abcd", data.judged(kept).name):
+        (folder / name).write_text("{}")
+    store.delete(id)
+    assert [path.name for path in folder.iterdir()] == [data.judged(kept).name]
+
+
+@pytest.mark.asyncio
 async def test_a_page_that_was_left_alone_can_be_deleted(store, data):
     data.pages.mkdir(parents=True)
     data.page(id := new_session_id()).write_text("x")

@@ -123,7 +123,7 @@ def _named_in(folder: Path) -> list[str]:
 
 def _beside(data: DataDir, session_id: str) -> list[Path]:
     """What a session has beside its traces, and its page, there or not."""
-    return [*_files_in(data.scratchpad(session_id)), data.page(session_id)]
+    return [*_files_in(data.scratchpad(session_id)), data.page(session_id), data.judged(session_id)]
 
 
 def _files_in(folder: Path) -> list[Path]:
