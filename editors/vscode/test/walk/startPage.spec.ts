@@ -67,6 +67,8 @@ test("a new user gets from the package to a mended file", async ({ server, page,
 
   await step("ask for something", async () => {
     await bench.openFile("greeter.py");
+    await bench.setSideBarWidth(460); // lines of code are wide
+    await bench.editor.hover();
     await chat.send("fix the greeting in greeter.py");
     await expect(chat.approval).toContainText("Hello");
     await chat.gracePassed(); // until then its buttons are pale
