@@ -69,7 +69,8 @@ def test_with_lazy_nvim_the_first_command_works_and_the_help_is_there(start, mod
         vim.opt.rtp:prepend("{LAZY}")
         local spec = {spec}
         {LAZILY[when]}
-        require("lazy").setup({{ spec }}, {{ rocks = {{ enabled = false }}, lockfile = vim.fn.stdpath("data") .. "/lock" }})
+        local lockfile = vim.fn.stdpath("data") .. "/lock"
+        require("lazy").setup({{ spec }}, {{ rocks = {{ enabled = false }}, lockfile = lockfile }})
         """,
         plugin=False,
     )
