@@ -75,7 +75,7 @@ test("the third crash in three minutes is the last, and says so", async () => {
     }
   }
   await eventually("nobody starts it again", () => inside.server.status.gaveUp === true);
-  assert.match(inside.server.status.hint ?? "", /three times within three minutes/);
+  assert.match(inside.server.status.hint ?? "", /third time within three minutes/);
 
   await vscode.commands.executeCommand("agentLsp.restartServer");
   assert.equal(inside.server.status.state, "running");
