@@ -83,7 +83,7 @@ export class Chat {
     if ((await button.count()) > 0) await button.click();
   }
 
-  /** Presses Stop; fails unless the view says within that time, by its own clock, that it is stopping. */
+  /** Presses Stop; fails unless the view says within that time, by its own clock, that it is stopping or has stopped. */
   async stopsWithin(milliseconds: number): Promise<void> {
     const took = await this.app.evaluate(async (app) => {
       const stop = [...app.querySelectorAll("button")].find(
@@ -93,7 +93,8 @@ export class Chat {
       const began = performance.now();
       const shown = new Promise<void>((resolve) => {
         const look = () => {
-          if (app.dataset.state === "stopping" || app.textContent.includes("Stopping…")) resolve();
+          const { state } = app.dataset; // a run may have ended before a single frame is drawn
+          if (state === "stopping" || state === "idle" || app.textContent.includes("Stopping…")) resolve();
           else requestAnimationFrame(look);
         };
         requestAnimationFrame(look);
