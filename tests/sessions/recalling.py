@@ -21,6 +21,8 @@ from agent_lsp.tools.toolset import ToolLimits, Toolset
 from agent_lsp.tools.workspace import Workspace
 from agent_lsp.tools.write_file import WriteFile
 
+LINES = "".join(f"line {n}\n" for n in range(1, 31))
+
 
 class Working:
     """One process's part of a session. `traced` is what its trace has of it."""

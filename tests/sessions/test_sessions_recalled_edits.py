@@ -6,24 +6,9 @@ from hypothesis import strategies as st
 
 from agent_lsp.sessions.edit_records import CHANGED
 from agent_lsp.tools.editor import Change, TextEdit
-from tests.sessions.recalling import Working
+from tests.sessions.recalling import LINES, Working
 
 pytestmark = pytest.mark.asyncio
-LINES = "".join(f"line {n}\n" for n in range(1, 31))
-
-
-@pytest.fixture
-def root(tmp_path):
-    folder = tmp_path / "work"
-    folder.mkdir()
-    (folder / "a.txt").write_text(LINES)
-    (folder / "b.txt").write_text("one\ntwo\n")
-    return folder
-
-
-@pytest.fixture
-def first(root):
-    return Working(root)
 
 
 async def undo_all(session):

@@ -7,24 +7,9 @@ from hypothesis import strategies as st
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import Text, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import CompactionEnd
-from tests.sessions.recalling import Working
+from tests.sessions.recalling import LINES, Working
 
 pytestmark = pytest.mark.asyncio
-LINES = "".join(f"line {n}\n" for n in range(1, 31))
-
-
-@pytest.fixture
-def root(tmp_path):
-    folder = tmp_path / "work"
-    folder.mkdir()
-    (folder / "a.txt").write_text(LINES)
-    (folder / "b.txt").write_text("one\ntwo\n")
-    return folder
-
-
-@pytest.fixture
-def first(root):
-    return Working(root)
 
 
 async def test_a_file_that_was_read_and_changed_meanwhile_is_told_once(first, root):
