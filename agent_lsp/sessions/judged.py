@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from agent_lsp.policy.private_file import read_object, write_object
 
@@ -65,7 +65,12 @@ class Judged:
 
 def _files(found: Any) -> dict[str, list[Verdict]]:
     files = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-    return {path: cast("list[Verdict]", places) for path, places in files.items() if isinstance(places, list)}
+    return {path: cast("list[Verdict]", places) for path, places in files.items() if _are_verdicts(places)}
+
+
+def _are_verdicts(places: Any) -> bool:
+    known = get_args(Verdict)
+    return isinstance(places, list) and all(one in known for one in cast("list[Any]", places))
 
 
 if TYPE_CHECKING:

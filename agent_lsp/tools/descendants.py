@@ -83,8 +83,8 @@ def _look_for(mark: bytes) -> tuple[list[int], bool]:
 def _is_between_programs(pid: str) -> bool:
     """Whether a process whose environment was empty may have one all the same. Raises OSError if it is gone.
 
-    proc_pid_stat(5): `env_start` and `env_end` (fields 50 and 51) are zero while the program is being replaced, and the
-    same in a process without environment. Kernel threads and the dead have none.
+    proc_pid_stat(5): `env_start` and `env_end` (fields 50 and 51) are zero while the program is being replaced. In a
+    process without environment they are equal, and not zero. Kernel threads and the dead have none.
     """
     with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
         fields = file.read().rpartition(b") ")[2].split()

@@ -51,11 +51,19 @@ async def test_what_the_person_has_kept_and_undone_stays_so(first, root):
     assert (root / "a.txt").read_text() == LINES
 
 
-@pytest.mark.parametrize("found", ["", "[]", "{", '{"call-1": 3}', '{"call-1": {"x": 3}}', '{"call-1": {"x": [3]}}'])
-async def test_verdicts_that_cannot_be_read_are_none(first, found):
+@pytest.mark.parametrize("places", ["3", "[3]", "[[3], [3]]", '[{"a": 1}, "kept"]', '["kept", "both"]'])
+async def test_verdicts_of_a_damaged_file_are_none(first, places):
     await first.edit("a.txt", "line 3\n", "three\n")
     first.files.judged.path.parent.mkdir()
-    first.files.judged.path.write_text(found.replace('"x"', f'"{first.root / "a.txt"}"'))
+    first.files.judged.path.write_text('{"call-1": {"%s": %s}}' % (first.root / "a.txt", places))
+    assert first.resumed().states() == ["pending"]
+
+
+@pytest.mark.parametrize("found", ["", "[]", "{", '{"call-1": 3}'])
+async def test_what_are_no_verdicts_at_all_are_none(first, found):
+    await first.edit("a.txt", "line 3\n", "three\n")
+    first.files.judged.path.parent.mkdir()
+    first.files.judged.path.write_text(found)
     assert first.resumed().states() == ["pending"]
 
 
