@@ -1,5 +1,7 @@
 """Which edits of an earlier process a resumed session still lists, and which of them can be undone."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,11 +53,11 @@ async def test_what_the_person_has_kept_and_undone_stays_so(first, root):
     assert (root / "a.txt").read_text() == LINES
 
 
-@pytest.mark.parametrize("places", ["3", "[3]", "[[3], [3]]", '[{"a": 1}, "kept"]', '["kept", "both"]'])
+@pytest.mark.parametrize("places", [3, [3], [[3], [3]], [{"a": 1}, "kept"], ["kept", "both"]])
 async def test_verdicts_of_a_damaged_file_are_none(first, places):
     await first.edit("a.txt", "line 3\n", "three\n")
     first.files.judged.path.parent.mkdir()
-    first.files.judged.path.write_text('{"call-1": {"%s": %s}}' % (first.root / "a.txt", places))
+    first.files.judged.path.write_text(json.dumps({"call-1": {str(first.root / "a.txt"): places}}))
     assert first.resumed().states() == ["pending"]
 
 
