@@ -11,13 +11,15 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_lsp.acp.diffs import diff, diffs_of
-from agent_lsp.messages.content import PartialToolCallOutput, ToolCall, ToolCallOutput
 from agent_lsp.policy.access import CommandPreview, EditPreview, Preview, Proposals
 from agent_lsp.tools.arguments import parse
 from agent_lsp.tools.todo_write import TodoWriteArgs
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import PartialToolCallOutput, ToolCall, ToolCallOutput
 
 Tell = Callable[[dict[str, Any]], None]
 Origin = Sequence[str] | None

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent_lsp.acp.hub import Hub, Served
 from agent_lsp.acp.settings import choosable
-from agent_lsp.acp.slash import Command
-from agent_lsp.engine.tasks import CompactionTicket
 from agent_lsp.messages.events import SessionUpdate
-from agent_lsp.wire.service import Call
+
+if TYPE_CHECKING:
+    from agent_lsp.acp.hub import Hub, Served
+    from agent_lsp.acp.slash import Command
+    from agent_lsp.engine.tasks import CompactionTicket
+    from agent_lsp.wire.service import Call
 
 END_TURN = {"stopReason": "end_turn"}
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.acp import refusals
-from agent_lsp.acp.handshake import Greeted
 from agent_lsp.acp.outbox import Outbox
 from agent_lsp.wire import jsonrpc
 from agent_lsp.wire.asking import encoded
 from agent_lsp.wire.connection import PeerConnection
 from agent_lsp.wire.service import Call, Service
+
+if TYPE_CHECKING:
+    from agent_lsp.acp.handshake import Greeted
 
 Build = Callable[["Connection"], Service]
 

@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agent_lsp.acp.connection import Connection
 from agent_lsp.slotted import frozen
 from agent_lsp.tools.editor import (
     Applied,
@@ -31,6 +30,9 @@ from agent_lsp.tools.editor import (
     new_text,
 )
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
+
+if TYPE_CHECKING:
+    from agent_lsp.acp.connection import Connection
 
 _UNSAVED = "it has unsaved changes in the editor, which takes no edits from here: ask the person to save it first."
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from agent_lsp.acp.handshake import Greeted, Handshake
+if TYPE_CHECKING:
+    from agent_lsp.acp.handshake import Greeted, Handshake
 
 _READ_BYTES = 64 * 2**10
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from agent_lsp.acp.connection import Connection
-from agent_lsp.acp.hub import Hub
+from typing import TYPE_CHECKING
+
 from agent_lsp.acp.patience import patient
 from agent_lsp.acp.prompt_handlers import PromptHandlers
 from agent_lsp.acp.session_handlers import SessionHandlers
 from agent_lsp.wire.service import Service
+
+if TYPE_CHECKING:
+    from agent_lsp.acp.connection import Connection
+    from agent_lsp.acp.hub import Hub
 
 
 def service(connection: Connection, hub: Hub) -> Service:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_lsp.acp.connection import Connection
 from agent_lsp.acp.editor import ClientBuffers
 from agent_lsp.acp.person import ClientPerson
 from agent_lsp.acp.projection import Projection, Speech
@@ -15,15 +14,18 @@ from agent_lsp.acp.questions import ClientQuestions
 from agent_lsp.acp.settings import modes, options
 from agent_lsp.acp.slash import available
 from agent_lsp.config.sections import McpServer
-from agent_lsp.engine.ports import Sink, StateChange
 from agent_lsp.errors import LimitExceeded, SessionNotFound, WorkspaceInvalid
-from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.sessions.open_session import Client, Opener, OpenSession, SessionSpec
 from agent_lsp.slotted import frozen
-from agent_lsp.trace.history import Page
 from agent_lsp.trace.paths import new_session_id
-from agent_lsp.trace.store import SessionPage, SessionStore
+
+if TYPE_CHECKING:
+    from agent_lsp.acp.connection import Connection
+    from agent_lsp.engine.ports import Sink, StateChange
+    from agent_lsp.messages.envelope import Message
+    from agent_lsp.trace.history import Page
+    from agent_lsp.trace.store import SessionPage, SessionStore
 
 Servers = Mapping[str, McpServer]
 _PAGE = 500

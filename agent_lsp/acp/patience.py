@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent_lsp.acp.connection import Connection
-from agent_lsp.acp.hub import Hub
 from agent_lsp.acp.methods import Params, PromptParams
 from agent_lsp.errors import ModelUnsettled
 from agent_lsp.slotted import replace
-from agent_lsp.wire.service import Call, Method
+
+if TYPE_CHECKING:
+    from agent_lsp.acp.connection import Connection
+    from agent_lsp.acp.hub import Hub
+    from agent_lsp.wire.service import Call, Method
 
 
 def patient(requests: Mapping[str, Method[Any]], connection: Connection, hub: Hub) -> dict[str, Method[Any]]:

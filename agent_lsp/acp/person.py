@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_lsp.acp.calls import call_id, described, previewed
-from agent_lsp.acp.connection import Connection
-from agent_lsp.policy.access import Proposals
 from agent_lsp.policy.approver import Answer, Question, Remember
 from agent_lsp.wire.peer_errors import PeerError
+
+if TYPE_CHECKING:
+    from agent_lsp.acp.connection import Connection
+    from agent_lsp.policy.access import Proposals
 
 _ONCE: Final = {"optionId": "allow_once", "name": "Allow", "kind": "allow_once"}
 _NO: Final = {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_lsp.acp.calls import Calls, Tell, image_block
 from agent_lsp.acp.outbox import ChunkKind
@@ -33,7 +34,9 @@ from agent_lsp.messages.events import (
     SessionUpdate,
     TokenUsage,
 )
-from agent_lsp.policy.access import Proposals
+
+if TYPE_CHECKING:
+    from agent_lsp.policy.access import Proposals
 
 Chunk = Callable[[str, ChunkKind, str, str], None]
 """Sends a piece of text: session id, kind, message id, text."""

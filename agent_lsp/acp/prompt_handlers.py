@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.acp.commands import Commands
-from agent_lsp.acp.connection import Connection
-from agent_lsp.acp.hub import Hub, Served
 from agent_lsp.acp.methods import PromptParams, SessionParams
 from agent_lsp.acp.prompts import read_prompt
 from agent_lsp.acp.refusals import PromptFailed, refuse
 from agent_lsp.acp.slash import Command, built_in
-from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.goal import Goal
-from agent_lsp.engine.tasks import Ticket
 from agent_lsp.messages.content import Text, UserContent
 from agent_lsp.sessions.slash import expand
 from agent_lsp.wire.service import Call, Method, Observer
+
+if TYPE_CHECKING:
+    from agent_lsp.acp.connection import Connection
+    from agent_lsp.acp.hub import Hub, Served
+    from agent_lsp.engine.account import RunResult
+    from agent_lsp.engine.tasks import Ticket
 
 _CUT_SHORT = {"length": "max_tokens", "refusal": "refusal", "content_filter": "refusal"}
 

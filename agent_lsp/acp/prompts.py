@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from agent_lsp.acp.calls import image_block
@@ -10,8 +11,10 @@ from agent_lsp.acp.methods import AudioBlock, Block, ImageBlock, LinkBlock, Reso
 from agent_lsp.acp.refusals import refuse
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import ImageUrl, Text, UserContent
-from agent_lsp.sessions.open_session import OpenSession
 from agent_lsp.tools.editor import Snapshot
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.open_session import OpenSession
 
 _MOST_CHARS = 1024 * 1024
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from agent_lsp.acp.connection import Connection
 from agent_lsp.acp.person import chosen_option
 from agent_lsp.tools.tool import CURRENT_CALL
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
+
+if TYPE_CHECKING:
+    from agent_lsp.acp.connection import Connection
 
 _SKIP: Final = {"optionId": "skip", "name": "No answer", "kind": "reject_once"}
 _CHOSEN: Final = "answer"

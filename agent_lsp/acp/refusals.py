@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from agent_lsp.engine.account import RunResult
 from agent_lsp.errors import InvalidParams, RequestRefused
 from agent_lsp.wire import jsonrpc, refusals
-from agent_lsp.wire.jsonrpc import RequestId
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.account import RunResult
+    from agent_lsp.wire.jsonrpc import RequestId
 
 _AUTH_REQUIRED, _NOT_FOUND, _INTERNAL = -32000, -32002, -32603
 CODES: Final[Mapping[str, int]] = {

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from agent_lsp.acp.connection import Connection
 from agent_lsp.acp.handshake import LOGIN
 from agent_lsp.acp.hub import Hub, Served, Wanted
 from agent_lsp.acp.methods import (
@@ -29,8 +28,11 @@ from agent_lsp.acp.settings import MODES, chosen, options
 from agent_lsp.config.sections import McpServer
 from agent_lsp.errors import ModelUnavailable, SessionNotFound
 from agent_lsp.messages.events import SessionUpdate
-from agent_lsp.trace.store import StoredSession
 from agent_lsp.wire.service import Call, Method
+
+if TYPE_CHECKING:
+    from agent_lsp.acp.connection import Connection
+    from agent_lsp.trace.store import StoredSession
 
 
 class SessionHandlers:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from agent_lsp.acp.refusals import refuse
 from agent_lsp.engine.ports import ThinkingLevel
 from agent_lsp.messages.events import Mode, SessionUpdate
 from agent_lsp.policy.modes import APPROVAL_MODES
-from agent_lsp.sessions.model_source import ModelSource
-from agent_lsp.sessions.open_session import OpenSession
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.model_source import ModelSource
+    from agent_lsp.sessions.open_session import OpenSession
 
 MODES: Final[dict[str, tuple[str, str]]] = {
     "ask": ("Ask", "Ask before every edit and command"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from agent_lsp.messages.content import Text, UserContent
-from agent_lsp.sessions.slash import SlashCommand
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.slash import SlashCommand
 
 _PROMPT = re.compile(r"/(\w+)(?:\s+(.*))?", re.DOTALL)
 

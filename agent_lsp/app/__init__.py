@@ -6,18 +6,21 @@ import asyncio
 import logging
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_lsp.app.opener import App
 from agent_lsp.app.upkeep import forget_old
 from agent_lsp.errors import InvalidParams
-from agent_lsp.server.connection import Connection
 from agent_lsp.server.handlers import service
-from agent_lsp.server.handshake import Configuration
 from agent_lsp.server.hub import Hub
 from agent_lsp.server.uris import path_of
 from agent_lsp.sessions.pages import Pages
 from agent_lsp.slotted import replace
-from agent_lsp.wire.service import Service
+
+if TYPE_CHECKING:
+    from agent_lsp.server.connection import Connection
+    from agent_lsp.server.handshake import Configuration
+    from agent_lsp.wire.service import Service
 
 _log = logging.getLogger(__name__)
 _WARNING = 2  # MessageType

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent_lsp.config.settings import Settings
-from agent_lsp.engine.ports import LLM, Ports
-from agent_lsp.messages.envelope import SessionMeta
-from agent_lsp.messages.events import TokenCounts
 from agent_lsp.sessions.budget import Budget, DaySpending
-from agent_lsp.sessions.open_session import Model
 from agent_lsp.slotted import replace
 from agent_lsp.usage.metered import Meter, MeteredLLM, MeteredSink, MeteredTrace
 from agent_lsp.usage.prices import PriceList
 from agent_lsp.usage.row import Subject
 from agent_lsp.usage.store import UsageStore
+
+if TYPE_CHECKING:
+    from agent_lsp.config.settings import Settings
+    from agent_lsp.engine.ports import LLM, Ports
+    from agent_lsp.messages.envelope import SessionMeta
+    from agent_lsp.messages.events import TokenCounts
+    from agent_lsp.sessions.open_session import Model
 
 
 class Accounts:

@@ -6,14 +6,17 @@ import asyncio
 import logging
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent_lsp.acp.connection import Connection
 from agent_lsp.acp.handlers import service
 from agent_lsp.acp.hub import Hub
 from agent_lsp.app.opener import App
 from agent_lsp.app.upkeep import forget_old
 from agent_lsp.slotted import replace
-from agent_lsp.wire.service import Service
+
+if TYPE_CHECKING:
+    from agent_lsp.acp.connection import Connection
+    from agent_lsp.wire.service import Service
 
 _log = logging.getLogger(__name__)
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent_lsp.app.models import Models
-from agent_lsp.config.settings import Settings
 from agent_lsp.engine.both_hooks import BothHooks
-from agent_lsp.engine.ports import LLM, StateChange
-from agent_lsp.engine.session import Session
 from agent_lsp.loop.loop_session import LoopSession, Surroundings
 from agent_lsp.loop.options import Limits, LoopOptions, Preparation
 from agent_lsp.loop.policy import Around
-from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import Mode, SessionUpdate
 from agent_lsp.sessions.open_session import Client, Model, OpenSession, SessionSpec
+
+if TYPE_CHECKING:
+    from agent_lsp.app.models import Models
+    from agent_lsp.config.settings import Settings
+    from agent_lsp.engine.ports import LLM, StateChange
+    from agent_lsp.engine.session import Session
+    from agent_lsp.messages.envelope import Message
 
 _log = logging.getLogger(__name__)
 

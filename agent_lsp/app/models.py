@@ -8,21 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_lsp.app.surroundings import Surroundings
-from agent_lsp.config.settings import Settings
 from agent_lsp.engine.options import EngineOptions
-from agent_lsp.engine.ports import LLM
 from agent_lsp.errors import ModelUnavailable, ModelUnsettled
 from agent_lsp.providers import build as adapters
 from agent_lsp.providers import catalog, egress
-from agent_lsp.providers.catalog import Providers
 from agent_lsp.providers.endpoint import Endpoint, endpoint_for, is_elsewhere
 from agent_lsp.providers.keys import secret_values
 from agent_lsp.providers.lazy import LazyLLM
-from agent_lsp.sessions.model_source import ModelSource
 from agent_lsp.sessions.open_session import Model
 from agent_lsp.sessions.prompt import COMPACTION_PROMPT
 from agent_lsp.slotted import replace
 from agent_lsp.trace.paths import make_private
+
+if TYPE_CHECKING:
+    from agent_lsp.config.settings import Settings
+    from agent_lsp.engine.ports import LLM
+    from agent_lsp.providers.catalog import Providers
+    from agent_lsp.sessions.model_source import ModelSource
 
 _log = logging.getLogger(__name__)
 

@@ -17,15 +17,12 @@ from agent_lsp.app.telemetry import Telemetry
 from agent_lsp.app.warm_up import CLIENT, WarmUp, import_client
 from agent_lsp.app.workshop import Crew, Workshop, late_describer
 from agent_lsp.config.builtin import REHEARSAL
-from agent_lsp.config.layers import Merged
 from agent_lsp.config.sections import AgentProfile
 from agent_lsp.config.settings import Settings, validate
 from agent_lsp.engine.ports import Ports
 from agent_lsp.engine.session import Session
 from agent_lsp.errors import AgentError, InvalidParams, WorkspaceInvalid
-from agent_lsp.loop.options import Preparation
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, timestamp
-from agent_lsp.messages.events import Mode
 from agent_lsp.policy.approver import SessionApprover
 from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.guard import Guard
@@ -47,15 +44,18 @@ from agent_lsp.sessions.pictures import ScratchpadPictures
 from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.slotted import replace
 from agent_lsp.tools.errands import Errand, NoSubagents
-from agent_lsp.tools.toolset import Toolset
 from agent_lsp.trace.memory import MemoryTrace
 from agent_lsp.trace.paths import DataDir, new_session_id
 from agent_lsp.trace.store import SessionStore
 from agent_lsp.trace.writer import TraceWriter
-from agent_lsp.usage.report import GroupBy, UsageReport
 
 if TYPE_CHECKING:
+    from agent_lsp.config.layers import Merged
+    from agent_lsp.loop.options import Preparation
+    from agent_lsp.messages.events import Mode
     from agent_lsp.tools.read_image import Describe
+    from agent_lsp.tools.toolset import Toolset
+    from agent_lsp.usage.report import GroupBy, UsageReport
 
 _log = logging.getLogger(__name__)
 

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_lsp.app.workshop import Crew, Equipment, Workshop
-from agent_lsp.config.sections import AgentProfile
 from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.policy.grants import Grants
-from agent_lsp.policy.modes import ApprovalMode
 from agent_lsp.policy.visible import visible_line
-from agent_lsp.sessions.open_session import Client, Model, OpenSession
 from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.sessions.subagents import Begin, Subagents
 from agent_lsp.slotted import frozen
 from agent_lsp.tools.late import useless
 
 if TYPE_CHECKING:
+    from agent_lsp.config.sections import AgentProfile
+    from agent_lsp.policy.modes import ApprovalMode
+    from agent_lsp.sessions.open_session import Client, Model, OpenSession
     from agent_lsp.tools.read_image import Describe
 
 _PURPOSE_CHARS = 120

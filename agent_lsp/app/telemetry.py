@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agent_lsp.config.settings import Settings
-from agent_lsp.engine.ports import Ports
-from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.providers.catalog import is_loopback
-from agent_lsp.sessions.open_session import Model
 from agent_lsp.slotted import replace
 
 if TYPE_CHECKING:
+    from agent_lsp.config.settings import Settings
+    from agent_lsp.engine.ports import Ports
+    from agent_lsp.messages.envelope import SessionMeta
+    from agent_lsp.sessions.open_session import Model
     from agent_lsp.telemetry.export import Exporter
 
 _CLOSE_WITHIN_S = 2.0

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import TYPE_CHECKING
 
 from agent_lsp.errors import AgentError
-from agent_lsp.trace.paths import DataDir
-from agent_lsp.trace.store import SessionStore
+
+if TYPE_CHECKING:
+    from agent_lsp.trace.paths import DataDir
+    from agent_lsp.trace.store import SessionStore
 
 _log = logging.getLogger(__name__)
 

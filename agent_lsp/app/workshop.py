@@ -9,36 +9,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_lsp.config import places
-from agent_lsp.config.sections import McpServer
-from agent_lsp.config.settings import Settings
 from agent_lsp.policy.admission import Admission
 from agent_lsp.policy.late_commands import LateCommandPolicy
 from agent_lsp.policy.paths import PathRules
-from agent_lsp.sessions.file_records import FileRecords
 from agent_lsp.sessions.files import SessionFiles
 from agent_lsp.sessions.instructions import Instructions, Sources
-from agent_lsp.sessions.open_session import Client, OpenSession
-from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.sessions.skills import FOLDER as SKILLS
 from agent_lsp.sessions.subagents import Subagents
 from agent_lsp.slotted import field, frozen
 from agent_lsp.tools.disk import DiskEditor
-from agent_lsp.tools.errands import NoSubagents
 from agent_lsp.tools.late import ToolContext, late_tools
 from agent_lsp.tools.processes import Commands, Processes
 from agent_lsp.tools.sandbox import Sandbox
 from agent_lsp.tools.tool import CURRENT_CALL
 from agent_lsp.tools.toolset import ToolLimits, Toolset
 from agent_lsp.tools.workspace import Workspace
-from agent_lsp.trace.paths import DataDir
 from agent_lsp.trace.writer import TraceWriter
 
 if TYPE_CHECKING:
+    from agent_lsp.config.sections import McpServer
+    from agent_lsp.config.settings import Settings
     from agent_lsp.engine.ports import LLM
+    from agent_lsp.sessions.file_records import FileRecords
+    from agent_lsp.sessions.open_session import Client, OpenSession
+    from agent_lsp.sessions.plan_mode import SessionPlanMode
+    from agent_lsp.tools.errands import NoSubagents
     from agent_lsp.tools.read_image import Describe
     from agent_lsp.tools.shared import LateTools
     from agent_lsp.tools.tool import End
     from agent_lsp.tools.web_fetch import Fetch
+    from agent_lsp.trace.paths import DataDir
 
 _LATE = ("agent_lsp.tools.builtin", "agent_lsp.policy.commands")
 

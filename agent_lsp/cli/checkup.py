@@ -11,16 +11,19 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent_lsp.cli.inquiry import inquire
-from agent_lsp.config.layers import Merged
 from agent_lsp.errors import AgentError
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.providers import catalog
-from agent_lsp.providers.catalog import Providers
 from agent_lsp.trace.paths import DataDir
 from agent_lsp.trace.view.figures import plural
+
+if TYPE_CHECKING:
+    from agent_lsp.config.layers import Merged
+    from agent_lsp.providers.catalog import Providers
 
 LIBRARIES = ("pydantic", "httpx", "truststore", "tree-sitter", "mcp", "keyring", "genai-prices", "opentelemetry-sdk")
 EDITORS = ("code", "codium", "code-server", "nvim", "emacs", "zed", "hx", "kate", "subl")

@@ -10,15 +10,17 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp import __version__
 from agent_lsp.cli.client import Client, Json, ServerGone, UnknownMethod, converse
-from agent_lsp.cli.render import Renderer
 from agent_lsp.cli.shapes import Approval, Question, Result, Session, Stream
 from agent_lsp.cli.terminal import Reply, Screen, ask, ask_freely, interrupts
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.slotted import field, frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.cli.render import Renderer
 
 SERVER = (sys.executable, "-P", "-m", "agent_lsp")
 """-P: what lies in the folder where it is started is none of its modules."""

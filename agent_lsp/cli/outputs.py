@@ -5,10 +5,14 @@ Calls of one reply run side by side. The output that began first is shown as it 
 
 from __future__ import annotations
 
-from agent_lsp.cli.palette import Palette
+from typing import TYPE_CHECKING
+
 from agent_lsp.cli.titles import call_title, clipped
-from agent_lsp.messages.content import PartialToolCallOutput, ToolCall, ToolCallOutput
 from agent_lsp.policy.visible import visible
+
+if TYPE_CHECKING:
+    from agent_lsp.cli.palette import Palette
+    from agent_lsp.messages.content import PartialToolCallOutput, ToolCall, ToolCallOutput
 
 LINES_SHOWN = 6
 DIFF_LINES_SHOWN = 30

@@ -6,15 +6,19 @@ file has its control characters made visible before it is coloured.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agent_lsp.cli.outputs import Outputs
-from agent_lsp.cli.palette import Palette
 from agent_lsp.cli.shapes import Approval, CommandShown, EditShown, Question, Result, Session, TextShown
 from agent_lsp.cli.titles import TITLE_LENGTH, call_title, clipped
 from agent_lsp.messages.content import PartialText, PartialThinking, PartialToolCallOutput, Text, Thinking, ToolCall
 from agent_lsp.messages.content import ToolCallOutput as Output
-from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import Abort, CompactionBegin, CompactionEnd, RequestEnd
 from agent_lsp.policy.visible import visible, visible_line
+
+if TYPE_CHECKING:
+    from agent_lsp.cli.palette import Palette
+    from agent_lsp.messages.envelope import Message
 
 THINKING_SHOWN = 240
 """Characters of a thinking segment before the rest is folded."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agent_lsp.cli.client import ServerError
-from agent_lsp.cli.shapes import Status
 from agent_lsp.errors import AgentError, ConfigError
+
+if TYPE_CHECKING:
+    from agent_lsp.cli.shapes import Status
 
 USAGE = 2
 EXIT_STATUS: dict[Status, int] = {

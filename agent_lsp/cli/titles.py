@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agent_lsp.messages.content import ToolCall
 from agent_lsp.policy.visible import visible_line
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import ToolCall
 
 TITLE_LENGTH = 100
 _TELLING = ("file_path", "cmd", "pattern", "path", "process_id", "url", "question", "prompt")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from agent_lsp.config.facts import Facts
 from agent_lsp.config.layers import BUILT_IN
 from agent_lsp.config.spelling import visible
+
+if TYPE_CHECKING:
+    from agent_lsp.config.facts import Facts
 
 
 def report(facts: Facts) -> str:

@@ -6,14 +6,16 @@ import asyncio
 import inspect
 import json
 from collections.abc import AsyncGenerator, Callable
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from pydantic import BaseModel, create_model
 
-from agent_lsp.engine.ports import Permission
 from agent_lsp.policy.access import Access, Preview
 from agent_lsp.tools.arguments import Arguments
 from agent_lsp.tools.tool import End, Spec
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Permission
 
 _TITLE_CHARS = 100
 

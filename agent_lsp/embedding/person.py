@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent_lsp.policy.approver import Answer, Person, Question
-from agent_lsp.tools import ask_user
 
 Approve = Callable[[Question], "bool | Answer | Awaitable[bool | Answer]"]
 """Decides on a call: `True` runs it, `False` does not, an `Answer` can tell the model why."""
@@ -47,5 +46,7 @@ class Questions:
 
 
 if TYPE_CHECKING:
+    from agent_lsp.tools import ask_user
+
     _person: type[Person] = Sayer
     _ask: type[ask_user.Ask] = Questions

@@ -8,21 +8,23 @@ import os
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.app.opener import App
 from agent_lsp.config.layers import Merged, load
 from agent_lsp.embedding.person import Approve, Ask, Questions, Sayer
-from agent_lsp.engine.account import RunResult
-from agent_lsp.engine.ports import StateChange
 from agent_lsp.errors import ModelUnsettled, WorkspaceInvalid
 from agent_lsp.messages.content import Content, Text
-from agent_lsp.messages.envelope import Message
-from agent_lsp.messages.events import TokenCounts
 from agent_lsp.policy.trust import Trust
 from agent_lsp.sessions.open_session import Client, OpenSession, SessionSpec
-from agent_lsp.tools.tool import Tool
 from agent_lsp.trace.paths import new_session_id
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.account import RunResult
+    from agent_lsp.engine.ports import StateChange
+    from agent_lsp.messages.envelope import Message
+    from agent_lsp.messages.events import TokenCounts
+    from agent_lsp.tools.tool import Tool
 
 _log = logging.getLogger(__name__)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from agent_lsp.engine.attempt import Attempt
-from agent_lsp.engine.hooks import RunStatus
-from agent_lsp.engine.ports import Outcome
 from agent_lsp.messages.events import Finish, TokenCounts
 from agent_lsp.slotted import field, frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.attempt import Attempt
+    from agent_lsp.engine.hooks import RunStatus
+    from agent_lsp.engine.ports import Outcome
 
 
 @frozen

@@ -10,10 +10,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine.ports import Approver, Decision
-from agent_lsp.engine.scope import TaskScope
-from agent_lsp.messages.content import ToolCall
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.scope import TaskScope
+    from agent_lsp.messages.content import ToolCall
 
 _log = logging.getLogger(__name__)
 _NOBODY = Decision("deny", "default")

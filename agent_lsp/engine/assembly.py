@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from agent_lsp.engine.interrupt import Interrupt
-from agent_lsp.engine.runtime import Runtime
-from agent_lsp.engine.steering import SteeringQueue
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import ImageUrl, Text, UserContent
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.interrupt import Interrupt
+    from agent_lsp.engine.runtime import Runtime
+    from agent_lsp.engine.steering import SteeringQueue
 
 
 @frozen

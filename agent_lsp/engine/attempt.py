@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
 
@@ -23,10 +24,12 @@ from agent_lsp.engine.ports import (
     TextDelta,
     ThinkingDelta,
 )
-from agent_lsp.engine.runtime import Runtime
 from agent_lsp.messages.content import Fidelity, Partial, StopReason, ToolCall
 from agent_lsp.messages.events import RequestBegin, RequestEnd, TokenUsage
 from agent_lsp.messages.partial import Segment
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.runtime import Runtime
 
 _log = logging.getLogger(__name__)
 _CUT = ("length", "refusal", "content_filter")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from agent_lsp.engine.ports import Outcome
+from typing import TYPE_CHECKING
+
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Outcome
 
 LONGEST_RETRY_AFTER_MS = 60_000
 """A provider that asks for more than this ends the ladder: a person should not watch a countdown of minutes."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent_lsp.engine.hooks import CallEnd, HistoryPlan, Hooks, Retry, Stop
-from agent_lsp.engine.ports import Outcome, Part, ToolResult
 from agent_lsp.messages.content import Content, Fidelity, Text, ToolCall, ToolCallOutput, UserContent
-from agent_lsp.messages.envelope import SessionMeta
-from agent_lsp.messages.events import Event
 
 if TYPE_CHECKING:
     from agent_lsp.engine.account import RunResult
+    from agent_lsp.engine.ports import Outcome, Part, ToolResult
+    from agent_lsp.messages.envelope import SessionMeta
+    from agent_lsp.messages.events import Event
 
 
 class BothHooks(Hooks):

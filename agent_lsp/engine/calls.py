@@ -11,14 +11,17 @@ import asyncio
 import logging
 from contextlib import aclosing
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine.hooks import CallEnd, Stop
 from agent_lsp.engine.ports import Decision, ToolResult
-from agent_lsp.engine.runtime import Runtime
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import Partial, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ApprovalDecision
 from agent_lsp.messages.partial import Segment, encodable
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.runtime import Runtime
 
 _log = logging.getLogger(__name__)
 _DENIED_BY_USER = f"{markers.DENIED}user."

@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncGenerator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agent_lsp.engine.attempt import Attempt
 from agent_lsp.engine.backoff import Ladder
-from agent_lsp.engine.hooks import HistoryPlan
-from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.pause import Pause
 from agent_lsp.engine.ports import Commit, Outcome, Part, StateChange
-from agent_lsp.engine.runtime import Runtime
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import Content, Partial, StopReason, Text, ToolCallOutput
 from agent_lsp.messages.events import (
@@ -31,6 +28,11 @@ from agent_lsp.messages.events import (
     TokenCounts,
 )
 from agent_lsp.slotted import field, frozen, replace
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.hooks import HistoryPlan
+    from agent_lsp.engine.interrupt import Interrupt
+    from agent_lsp.engine.runtime import Runtime
 
 Availability = Literal["ok", "unsupported", "empty", "just_compacted"]
 

@@ -10,17 +10,19 @@ goal_round → [goal] + objective → a task → what does the file say?
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agent_lsp.engine.account import GoalResult, RunResult
 from agent_lsp.engine.assembly import folded
-from agent_lsp.engine.loop import Run
-from agent_lsp.engine.ports import GoalFile
-from agent_lsp.engine.runtime import Runtime
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import Text, UserContent
 from agent_lsp.messages.events import GoalFinished, GoalRound
 from agent_lsp.slotted import frozen, replace
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.loop import Run
+    from agent_lsp.engine.ports import GoalFile
+    from agent_lsp.engine.runtime import Runtime
 
 MOST_ROUNDS = 100
 """Rounds are a budget too: a goal that has used them up ends as `budget_limited`."""

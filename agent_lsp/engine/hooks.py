@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_lsp.engine.ports import LLM, Decision, Outcome, Part, ToolResult
-from agent_lsp.messages.content import Content, Fidelity, Text, ToolCall, ToolCallOutput, UserContent
-from agent_lsp.messages.envelope import SessionMeta
-from agent_lsp.messages.events import Event
 from agent_lsp.slotted import frozen
 
 if TYPE_CHECKING:
     from agent_lsp.engine.account import RunResult
+    from agent_lsp.engine.ports import LLM, Decision, Outcome, Part, ToolResult
+    from agent_lsp.messages.content import Content, Fidelity, Text, ToolCall, ToolCallOutput, UserContent
+    from agent_lsp.messages.envelope import SessionMeta
+    from agent_lsp.messages.events import Event
 
 RunStatus = Literal["completed", "failed", "aborted", "timeout", "malformed", "auth", "max_turns"]
 

@@ -5,6 +5,8 @@ The engine records what happens and asks the ledger what the next request must h
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agent_lsp.engine import carry_over
 from agent_lsp.engine.call_ids import CallIds
 from agent_lsp.engine.carry_over import AttemptRecord, Batch
@@ -20,7 +22,6 @@ from agent_lsp.messages.content import (
     ToolCall,
     ToolCallOutput,
 )
-from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.messages.events import (
     Abort,
     CompactionBegin,
@@ -37,6 +38,9 @@ from agent_lsp.messages.events import (
     ToolListReady,
     ToolSpec,
 )
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.envelope import SessionMeta
 
 
 class Ledger:

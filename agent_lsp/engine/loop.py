@@ -14,22 +14,25 @@ run(new)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine.account import Account, GoalResult, RunResult
 from agent_lsp.engine.assembly import assemble
-from agent_lsp.engine.calls import LiveCall
 from agent_lsp.engine.compaction import Compaction, availability, due
 from agent_lsp.engine.hooks import HistoryPlan, RunStatus, Stop
 from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.opening import open_task
 from agent_lsp.engine.ports import Outcome, StateChange, ThinkingLevel
-from agent_lsp.engine.runtime import Runtime
 from agent_lsp.engine.steering import SteeringQueue
 from agent_lsp.engine.turn import Turn
-from agent_lsp.messages.content import Partial, UserContent
 from agent_lsp.messages.events import Abort, CompactionReason
 from agent_lsp.messages.partial import Segment
 from agent_lsp.slotted import replace
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.calls import LiveCall
+    from agent_lsp.engine.runtime import Runtime
+    from agent_lsp.messages.content import Partial, UserContent
 
 
 class Run:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent_lsp.engine.assembly import begin, prepare
 from agent_lsp.engine.hooks import HistoryPlan, Stop
-from agent_lsp.engine.interrupt import Interrupt
-from agent_lsp.engine.ports import Part
-from agent_lsp.engine.runtime import Runtime
-from agent_lsp.messages.content import Text, UserContent
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.interrupt import Interrupt
+    from agent_lsp.engine.ports import Part
+    from agent_lsp.engine.runtime import Runtime
+    from agent_lsp.messages.content import Text, UserContent
 
 _log = logging.getLogger(__name__)
 Compact = Callable[[Literal["history"], HistoryPlan], Awaitable[str]]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from agent_lsp.engine.calls import LiveCall
-from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.ports import StateChange
-from agent_lsp.engine.runtime import Runtime
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.calls import LiveCall
+    from agent_lsp.engine.interrupt import Interrupt
+    from agent_lsp.engine.runtime import Runtime
 
 
 class Pause:

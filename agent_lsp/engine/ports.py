@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from agent_lsp.messages.content import Content, Fidelity, StopReason, ToolCall
-from agent_lsp.messages.envelope import Message
-from agent_lsp.messages.events import Event, Finish, TokenCounts, ToolSpec
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import Content, Fidelity, StopReason, ToolCall
+    from agent_lsp.messages.envelope import Message
+    from agent_lsp.messages.events import Event, Finish, TokenCounts, ToolSpec
 
 ThinkingLevel = Literal["none", "low", "medium", "high", "xhigh", "max"]
 Permission = Literal["r", "rw"]

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine.approvals import Gate
-from agent_lsp.engine.hooks import Hooks
-from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.ledger import Ledger
-from agent_lsp.engine.options import EngineOptions
 from agent_lsp.engine.ports import Ports, Request, StateChange, ThinkingLevel
 from agent_lsp.engine.scope import TaskScope
 from agent_lsp.messages.content import PARTIAL_TYPES, Content, Partial, PartialText, Text
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, envelope
 from agent_lsp.messages.events import Event, SessionUpdate, TokenCounts, TokenUsage, ToolListReady
 from agent_lsp.slotted import replace
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.hooks import Hooks
+    from agent_lsp.engine.interrupt import Interrupt
+    from agent_lsp.engine.options import EngineOptions
 
 
 class Runtime:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine import title
-from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.compaction import Availability, CompactionResult, availability
-from agent_lsp.engine.goal import Goal
 from agent_lsp.engine.hooks import Hooks, Terms
 from agent_lsp.engine.options import EngineOptions
 from agent_lsp.engine.ports import LLM, Commit, Ports, StateChange, ThinkingLevel
 from agent_lsp.engine.runtime import Runtime
-from agent_lsp.engine.steering import Steering
 from agent_lsp.engine.tasks import CompactionTicket, Tasks, Ticket
-from agent_lsp.messages.content import Content, Partial, UserContent
-from agent_lsp.messages.envelope import Message, SessionMeta
 from agent_lsp.messages.events import CompactionMode, ContextSeed, SessionUpdate, Subagent, TokenCounts
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.account import RunResult
+    from agent_lsp.engine.goal import Goal
+    from agent_lsp.engine.steering import Steering
+    from agent_lsp.messages.content import Content, Partial, UserContent
+    from agent_lsp.messages.envelope import Message, SessionMeta
 
 
 class Session:

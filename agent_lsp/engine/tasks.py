@@ -6,6 +6,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.compaction import Compaction, CompactionResult
@@ -14,11 +15,13 @@ from agent_lsp.engine.hooks import Terms
 from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.loop import Run
 from agent_lsp.engine.ports import Outcome, StateChange, ThinkingLevel
-from agent_lsp.engine.runtime import Runtime
 from agent_lsp.errors import SessionBusy
-from agent_lsp.messages.content import Partial, UserContent
 from agent_lsp.messages.events import CompactionMode, RunBegin
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.runtime import Runtime
+    from agent_lsp.messages.content import Partial, UserContent
 
 _log = logging.getLogger(__name__)
 _BUG = "the engine failed inside; the server's log has the details"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine.ports import Commit, Outcome, Request, TextDelta
-from agent_lsp.engine.runtime import Runtime
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import Text
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.runtime import Runtime
 
 _ASK = (
     "Give the conversation below a title of at most six words, in its language. Answer with the title alone, without"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncGenerator, Sequence
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine.attempt import Attempt
 from agent_lsp.engine.backoff import Ladder
-from agent_lsp.engine.calls import LiveCall
 from agent_lsp.engine.hooks import Retry, Stop
-from agent_lsp.engine.interrupt import Interrupt
 from agent_lsp.engine.pause import Pause
 from agent_lsp.engine.ports import Outcome, Part, StateChange, ThinkingLevel
-from agent_lsp.engine.runtime import Runtime
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.calls import LiveCall
+    from agent_lsp.engine.interrupt import Interrupt
+    from agent_lsp.engine.runtime import Runtime
 
 ABORTED = Outcome("aborted")
 

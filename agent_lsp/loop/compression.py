@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine.hooks import HistoryPlan
-from agent_lsp.engine.ports import LLM
 from agent_lsp.loop.options import FINAL_ANSWER, Limits
 from agent_lsp.messages.content import Content, Text, Thinking, ToolCall, ToolCallOutput
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import LLM
 
 _CHARS_PER_TOKEN = 4
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from agent_lsp.loop.records import CallRecord
+if TYPE_CHECKING:
+    from agent_lsp.loop.records import CallRecord
 
 _LIMIT = re.compile(r"\[reached (?:the (step|error) limit|(max turns)) \(\d+\); stopping\]")
 _FAILED_SETUP = "[the preparation failed: {why}]"

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from agent_lsp.engine.ports import LLM
 from agent_lsp.loop.contract import system_prompt
-from agent_lsp.loop.options import LoopOptions
 from agent_lsp.loop.policy import Around, LoopPolicy
 from agent_lsp.loop.records import Entry, Records
 from agent_lsp.loop.reducer import Reducer
-from agent_lsp.loop.variables import ReadArchive
 from agent_lsp.messages.content import PARTIAL_TYPES
-from agent_lsp.messages.envelope import Message
-from agent_lsp.messages.events import Mode, ToolSpec
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import LLM
+    from agent_lsp.loop.options import LoopOptions
+    from agent_lsp.loop.variables import ReadArchive
+    from agent_lsp.messages.envelope import Message
+    from agent_lsp.messages.events import Mode, ToolSpec
 
 
 @frozen

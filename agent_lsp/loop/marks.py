@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agent_lsp.messages.content import Fidelity, ToolCall, ToolCallOutput
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import Fidelity, ToolCall, ToolCallOutput
 
 _OWN = "loop"
 

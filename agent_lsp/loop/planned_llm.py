@@ -32,8 +32,10 @@ from agent_lsp.loop.rendering import Names, Renderer
 from agent_lsp.loop.reply import Reply
 from agent_lsp.loop.variables import UnknownVariable, settled_length
 from agent_lsp.messages.content import ToolCall
-from agent_lsp.messages.events import ToolSpec
 from agent_lsp.slotted import replace
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.events import ToolSpec
 
 DECISION_TOOL = "decide"
 """The tool by which an adapter may have a provider hold the model to the schema of a decision."""

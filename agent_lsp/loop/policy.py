@@ -18,19 +18,19 @@ from agent_lsp.loop.options import CANNOT_COMPLETE, FINAL_ANSWER, LoopOptions
 from agent_lsp.loop.planned_llm import PlannedLLM
 from agent_lsp.loop.preparation import Child, PreparationFailed, is_answer, prepare
 from agent_lsp.loop.reader import Planned, arguments, single_string
-from agent_lsp.loop.records import CallRecord, Turn
-from agent_lsp.loop.reducer import Reducer
 from agent_lsp.loop.rendering import unreadable_note
 from agent_lsp.loop.turn_reducer import SAME_RESULTS
 from agent_lsp.loop.variables import UnknownVariable
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import Content, Fidelity, Text, ToolCall, ToolCallOutput, UserContent
-from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.messages.events import Event, LoopDecision, LoopStep, ToolSpec
 from agent_lsp.slotted import frozen, replace
 
 if TYPE_CHECKING:
     from agent_lsp.engine.account import RunResult
+    from agent_lsp.loop.records import CallRecord, Turn
+    from agent_lsp.loop.reducer import Reducer
+    from agent_lsp.messages.envelope import SessionMeta
 
 _NOTED = "Noted."
 _REJECTED = "The answer is not the one that is expected. Check what was asked for, and give another one."

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
-from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.ports import LLM, Outcome, Request, TextDelta
 from agent_lsp.engine.session import Session
 from agent_lsp.loop.options import Preparation
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import Content, Text
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.account import RunResult
 
 Child = Callable[[Preparation], Session]
 """Makes a loop session that leaves no trace."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from json import JSONDecodeError, JSONDecoder
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import from_json, to_json
 
 from agent_lsp.loop.options import FINAL_ANSWER
-from agent_lsp.messages.events import ToolSpec
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.events import ToolSpec
 
 _TOOL = ("tool", "toolname")
 _INPUT = ("input", "prompt", "args", "arguments", "parameters", "toolinput")

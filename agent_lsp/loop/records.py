@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from agent_lsp.loop.options import Limits
 from agent_lsp.loop.variables import ReadArchive, Variables
 from agent_lsp.slotted import as_dict, field, mutable
+
+if TYPE_CHECKING:
+    from agent_lsp.loop.options import Limits
 
 SessionStatus = Literal["idle", "running", "active", "awaiting_input", "failed", "interrupted"]
 TurnStatus = Literal["running", "done", "failed", "awaiting_input", "interrupted"]

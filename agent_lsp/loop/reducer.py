@@ -9,13 +9,12 @@ abort                                                               interrupted,
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.loop.records import Records, Turn
 from agent_lsp.loop.turn_reducer import TurnReducer
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import Content, Text
-from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.messages.events import (
     CompactionBegin,
     CompactionEnd,
@@ -25,6 +24,9 @@ from agent_lsp.messages.events import (
     RunBegin,
     SessionUpdate,
 )
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.envelope import SessionMeta
 
 
 class Reducer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import from_json
 
@@ -12,8 +12,10 @@ from agent_lsp.loop.options import FINAL_ANSWER, RESERVED
 from agent_lsp.loop.records import CallRecord, Entry, Outcome, Records, SessionStatus, Turn, TurnStatus
 from agent_lsp.loop.variables import Value
 from agent_lsp.messages.content import Content, ImageUrl, Text, ToolCall, ToolCallOutput
-from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.messages.events import Abort, ApprovalDecision, Event, LoopStep, RequestBegin, RequestEnd
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.envelope import SessionMeta
 
 SAME_RESULTS = 3
 """The same call with the same result so often running ends a prompt."""

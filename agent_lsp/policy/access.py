@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from agent_lsp.engine.ports import Permission
-from agent_lsp.messages.content import ToolCall
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Permission
+    from agent_lsp.messages.content import ToolCall
 
 AccessKind = Literal["read", "edit", "command", "other", "own", "ask"]
 

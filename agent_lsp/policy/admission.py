@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent_lsp.policy.paths import PathRules, Place
+if TYPE_CHECKING:
+    from agent_lsp.policy.paths import PathRules, Place
 
 _MOST_CALLS = 1_000
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from agent_lsp.engine.ports import Asking, Decision, Permission
 from agent_lsp.errors import AgentError
-from agent_lsp.messages.content import ToolCall
-from agent_lsp.policy.access import Access, Preview, Proposals
-from agent_lsp.policy.guard import Guard, Verdict
 from agent_lsp.policy.paths import Place
-from agent_lsp.policy.rules import Offer, Scope
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import ToolCall
+    from agent_lsp.policy.access import Access, Preview, Proposals
+    from agent_lsp.policy.guard import Guard, Verdict
+    from agent_lsp.policy.rules import Offer, Scope
 
 _log = logging.getLogger(__name__)
 

@@ -11,11 +11,13 @@ import re
 import stat
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from agent_lsp.policy.shell import Command
 from agent_lsp.policy.shell_text import UNKNOWN
 from agent_lsp.policy.wrappers import program
+
+if TYPE_CHECKING:
+    from agent_lsp.policy.shell import Command
 
 _SYSTEM: Final = (
     *("/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin"),

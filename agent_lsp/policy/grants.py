@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from agent_lsp.policy.modes import ApprovalMode
 from agent_lsp.policy.rules import Coverage, Offer, Rule, Scope, WorkspaceRules, taken
+
+if TYPE_CHECKING:
+    from agent_lsp.policy.modes import ApprovalMode
 
 
 class Grants:

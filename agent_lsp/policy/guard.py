@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from agent_lsp.messages.content import ToolCall
 from agent_lsp.policy.access import Access
-from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.modes import MODES
 from agent_lsp.policy.paths import PathRules, Place
 from agent_lsp.policy.rules import Coverage, Offer, coverages, offers
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import ToolCall
+    from agent_lsp.policy.grants import Grants
 
 
 class CommandRules(Protocol):

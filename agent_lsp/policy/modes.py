@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from agent_lsp.policy.access import AccessKind
+if TYPE_CHECKING:
+    from agent_lsp.policy.access import AccessKind
 
 ApprovalMode = Literal["ask", "read-only", "plan", "auto-edit", "allow-all"]
 Answer = Literal["allow", "deny", "ask"]

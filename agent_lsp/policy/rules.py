@@ -13,13 +13,15 @@ import json
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from agent_lsp.messages.content import ToolCall
 from agent_lsp.messages.envelope import timestamp
 from agent_lsp.policy.private_file import locked, read_object, write_object
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.slotted import as_dict, frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import ToolCall
 
 RuleKind = Literal["call", "command", "tool"]
 Scope = Literal["session", "workspace"]

@@ -6,9 +6,12 @@ import base64
 import binascii
 import posixpath
 import re
+from typing import TYPE_CHECKING
 
-from agent_lsp.policy.shell import Command
 from agent_lsp.policy.shell_text import UNKNOWN, ansi
+
+if TYPE_CHECKING:
+    from agent_lsp.policy.shell import Command
 
 
 def output(command: Command) -> str | None:

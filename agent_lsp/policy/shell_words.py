@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from agent_lsp.policy import shell_text as text
-from agent_lsp.policy.shell import Command, Surroundings, Tree
 from agent_lsp.policy.shell_output import output
 from agent_lsp.policy.shell_text import MOST, UNKNOWN
 from agent_lsp.slotted import mutable
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from agent_lsp.policy.shell import Command, Surroundings, Tree
 
 DEEPEST: Final = 100
 """Levels of nesting that are followed."""

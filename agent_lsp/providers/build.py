@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from agent_lsp.engine.ports import LLM
+from typing import TYPE_CHECKING
+
 from agent_lsp.errors import ModelUnavailable
-from agent_lsp.providers.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import LLM
+    from agent_lsp.providers.endpoint import Endpoint
 
 APIS = ("openai-chat", "openai-responses", "anthropic", "gemini", "rehearsal")
 """The dialects that can be spoken."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic_core import from_json
 
-from agent_lsp.engine.ports import Part
 from agent_lsp.providers.failure import judge, one_line, read_error
-from agent_lsp.providers.reply import Reply
 from agent_lsp.providers.shape import as_dict, as_list
 from agent_lsp.providers.sse import SseDecoder
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Part
+    from agent_lsp.providers.reply import Reply
 
 _BOM = b"\xef\xbb\xbf"
 _MAX_SHOWN_BYTES = 2_000

@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_lsp.policy.growing_file import add_line
 from agent_lsp.providers.encoding import encode
-from agent_lsp.providers.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from agent_lsp.providers.endpoint import Endpoint
 
 FILE_NAME = "egress.log"
 """Beside the other data. Lines of JSON, one for each request that is sent, repeated ones too."""

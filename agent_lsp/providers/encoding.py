@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from pydantic_core import to_json
 
-from agent_lsp.engine.ports import Commit, Request
 from agent_lsp.messages.content import Content, Fidelity, Text, Thinking, ToolCall
 from agent_lsp.providers.shape import as_dict
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Commit, Request
 
 T = TypeVar("T")
 K = TypeVar("K")

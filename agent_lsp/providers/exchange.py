@@ -7,15 +7,17 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent_lsp.engine.ports import Outcome, Part
 from agent_lsp.providers import egress
-from agent_lsp.providers.decoder import BodyDecoder
-from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.failure import Fault, TransportError, judge, judge_transport, one_line, read_answer
 from agent_lsp.providers.http import Answer, post
 from agent_lsp.slotted import replace
+
+if TYPE_CHECKING:
+    from agent_lsp.providers.decoder import BodyDecoder
+    from agent_lsp.providers.endpoint import Endpoint
 
 log = logging.getLogger(__name__)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from agent_lsp import __version__
-from agent_lsp.providers.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from agent_lsp.providers.endpoint import Endpoint
 
 BEARER = "authorization"
 

@@ -19,9 +19,11 @@ from weakref import WeakKeyDictionary
 from agent_lsp.engine.ports import LLM, Commit, Outcome, Part, Request
 from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, ToolCallOutput
 from agent_lsp.providers.encoding import NOT_SHOWN, split_data_url
-from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.image_size import size_px
 from agent_lsp.slotted import frozen, replace
+
+if TYPE_CHECKING:
+    from agent_lsp.providers.endpoint import Endpoint
 
 _MIB = 1024 * 1024
 _SMALLEST_PX = 64

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine.ports import LLM, Outcome, Part, Request
 from agent_lsp.errors import ModelUnavailable
-from agent_lsp.providers.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from agent_lsp.providers.endpoint import Endpoint
 
 
 class LazyLLM:

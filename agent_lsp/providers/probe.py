@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.engine.ports import LLM, Outcome, Request
 from agent_lsp.messages.content import Text
 from agent_lsp.providers.build import build
-from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.slotted import replace
+
+if TYPE_CHECKING:
+    from agent_lsp.providers.endpoint import Endpoint
 
 WITHIN_S = 60.0
 _MAX_TOKENS = 1_024

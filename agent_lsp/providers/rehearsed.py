@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent_lsp.engine.ports import Request
 from agent_lsp.messages.content import Content, Text, ToolCall, ToolCallOutput
-from agent_lsp.messages.events import ToolSpec
 from agent_lsp.providers.failure import one_line
 from agent_lsp.providers.mending import SEARCH, TODO, mend, most_promising
 from agent_lsp.providers.shape import as_dict
 from agent_lsp.slotted import field, frozen, mutable
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Request
+    from agent_lsp.messages.events import ToolSpec
 
 INTRODUCTION = (
     "I am the rehearsal built into agent-lsp, not a language model: to talk to a real one, set a key such as"

@@ -6,13 +6,15 @@ what may still be cut at the output limit stays open until the finish tells.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic_core import from_json
 
 from agent_lsp.engine.ports import CallBegin, CallDelta, Outcome, Part, SegmentEnd, TextDelta, ThinkingDelta
-from agent_lsp.messages.content import Fidelity
-from agent_lsp.messages.events import Finish, TokenCounts
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import Fidelity
+    from agent_lsp.messages.events import Finish, TokenCounts
 
 REFUSED = "[the provider refused this request]"
 """Stands where a refusal came without words."""

@@ -24,9 +24,11 @@ from agent_lsp.engine.ports import (
     TextDelta,
     ThinkingDelta,
 )
-from agent_lsp.messages.content import Fidelity, StopReason
 from agent_lsp.messages.events import Finish, TokenCounts
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import Fidelity, StopReason
 
 
 @frozen

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from agent_lsp.providers.endpoint import Endpoint
-from agent_lsp.providers.failure import Fault
+if TYPE_CHECKING:
+    from agent_lsp.providers.endpoint import Endpoint
+    from agent_lsp.providers.failure import Fault
 
 _remembered: dict[tuple[str, str, str], set[str]] = {}
 

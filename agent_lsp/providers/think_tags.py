@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from agent_lsp.providers.reply import Reply
+if TYPE_CHECKING:
+    from agent_lsp.providers.reply import Reply
 
 _OPEN, _CLOSE = "<think>", "</think>"
 

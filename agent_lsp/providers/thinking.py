@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from agent_lsp.providers.failure import Fault
+if TYPE_CHECKING:
+    from agent_lsp.providers.failure import Fault
 
 Wording = Mapping[str, Any]
 Style = Literal[

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agent_lsp.policy.access import CommandPreview, EditPreview, Preview
 from agent_lsp.policy.approver import Answer, Question, Remember
-from agent_lsp.server.connection import Connection
 from agent_lsp.server.uris import uri_of
 from agent_lsp.wire.peer_errors import PeerError
+
+if TYPE_CHECKING:
+    from agent_lsp.server.connection import Connection
 
 Outcome = Literal["allow", "deny", "withdrawn"]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent_lsp.engine.compaction import Availability
-from agent_lsp.engine.tasks import CompactionTicket
-from agent_lsp.server.hub import Hub, Served
 from agent_lsp.server.methods import CompactAnswer, CompactParams, SessionParams
 from agent_lsp.wire.service import Call, Method
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.compaction import Availability
+    from agent_lsp.engine.tasks import CompactionTicket
+    from agent_lsp.server.hub import Hub, Served
 
 
 class CompactHandlers:

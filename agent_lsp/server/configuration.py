@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
 from agent_lsp.errors import InvalidParams
-from agent_lsp.server.connection import Connection
-from agent_lsp.server.handshake import Configuration
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 from agent_lsp.wire.service import Observer
+
+if TYPE_CHECKING:
+    from agent_lsp.server.connection import Connection
+    from agent_lsp.server.handshake import Configuration
 
 SECTION = "agent"
 _ERROR, _WARNING = 1, 2  # MessageType

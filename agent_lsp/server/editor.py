@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent_lsp.server.connection import Connection
 from agent_lsp.server.documents.abilities import Abilities
 from agent_lsp.server.documents.applying import Step, apply
-from agent_lsp.server.documents.document import Document, Standing
 from agent_lsp.server.documents.findings import ClientFindings
 from agent_lsp.server.documents.saving import Saving
-from agent_lsp.server.documents.store import Documents
 from agent_lsp.server.uris import uri_of
 from agent_lsp.slotted import frozen, replace
 from agent_lsp.tools.diagnostics import Finding, tell
@@ -36,6 +34,11 @@ from agent_lsp.tools.editor import (
     Stale,
     Unreadable,
 )
+
+if TYPE_CHECKING:
+    from agent_lsp.server.connection import Connection
+    from agent_lsp.server.documents.document import Document, Standing
+    from agent_lsp.server.documents.store import Documents
 
 _UNSAVED = "it has unsaved changes in the editor, which takes no edits from here: ask the person to save it first."
 _DELETED_UNSAVED = "it has unsaved changes in the editor."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -12,8 +12,10 @@ from agent_lsp.server.documents.positions import Places
 from agent_lsp.server.hub import Hub, refuse
 from agent_lsp.server.methods import Range, Result, SessionParams
 from agent_lsp.sessions.edit_records import Edit, State
-from agent_lsp.sessions.open_session import OpenSession
 from agent_lsp.wire.service import Call, Method
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.open_session import OpenSession
 
 _COMMANDS_NOTE = "What commands have changed is not listed here and cannot be undone."
 

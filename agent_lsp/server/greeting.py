@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import select
 import time
+from typing import TYPE_CHECKING
 
 from agent_lsp.server.framing import frame
-from agent_lsp.server.handshake import Greeted, Handshake
+
+if TYPE_CHECKING:
+    from agent_lsp.server.handshake import Greeted, Handshake
 
 _READ_BYTES = 64 * 2**10
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from agent_lsp.server.compact_handlers import CompactHandlers
 from agent_lsp.server.configuration import ConfigurationHandlers
-from agent_lsp.server.connection import Connection
-from agent_lsp.server.handshake import Configuration
-from agent_lsp.server.hub import Hub
 from agent_lsp.server.late_handlers import Groups, LateHandlers
 from agent_lsp.server.model_handlers import ModelHandlers
 from agent_lsp.server.session_handlers import SessionHandlers
 from agent_lsp.wire.service import Method, Service
 
 if TYPE_CHECKING:
+    from agent_lsp.server.connection import Connection
+    from agent_lsp.server.handshake import Configuration
+    from agent_lsp.server.hub import Hub
     from agent_lsp.server.run_handlers import RunHandlers
     from agent_lsp.sessions.pages import Pages
 

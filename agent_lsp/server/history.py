@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 from pydantic_core import to_json
@@ -14,12 +14,14 @@ from agent_lsp.engine.carry_over import is_paired
 from agent_lsp.errors import InvalidParams
 from agent_lsp.messages.content import CONTENT_TYPES, Content, ToolCall
 from agent_lsp.messages.envelope import MESSAGE, Message, encode, envelope
-from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub, Served, refuse
-from agent_lsp.server.methods import HistoryParams
-from agent_lsp.sessions.open_session import OpenSession
 from agent_lsp.slotted import frozen
-from agent_lsp.trace.history import End, Page
+
+if TYPE_CHECKING:
+    from agent_lsp.server.connection import Connection
+    from agent_lsp.server.methods import HistoryParams
+    from agent_lsp.sessions.open_session import OpenSession
+    from agent_lsp.trace.history import End, Page
 
 _MOST_OF_A_CHILD = 10_000  # messages, the last ones
 

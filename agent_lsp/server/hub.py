@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent_lsp.engine.tasks import Ticket
 from agent_lsp.errors import InvalidParams, LimitExceeded, SessionNotFound, WorkspaceInvalid
 from agent_lsp.server.approve import ClientPerson
 from agent_lsp.server.ask import ClientQuestions
-from agent_lsp.server.connection import Connection
 from agent_lsp.server.documents.store import Documents
 from agent_lsp.server.editor import ClientEditor
 from agent_lsp.server.methods import Input, SessionInfo
@@ -19,9 +18,13 @@ from agent_lsp.server.stream import StreamSink
 from agent_lsp.server.uris import uri_of
 from agent_lsp.sessions.open_session import Client, Opener, OpenSession, SessionSpec
 from agent_lsp.slotted import field, frozen
-from agent_lsp.trace.history import Page
 from agent_lsp.trace.paths import new_session_id
-from agent_lsp.trace.store import SessionStore, StoredSession
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.tasks import Ticket
+    from agent_lsp.server.connection import Connection
+    from agent_lsp.trace.history import Page
+    from agent_lsp.trace.store import SessionStore, StoredSession
 
 
 @frozen

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from agent_lsp.errors import InvalidParams
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import ImageUrl, Text, UserContent
-from agent_lsp.policy.paths import PathRules
 from agent_lsp.server.methods import ImagePart, Input, InputPart, Position, Range, ResourcePart, TextPart
 from agent_lsp.server.uris import path_of
+
+if TYPE_CHECKING:
+    from agent_lsp.policy.paths import PathRules
 
 _IMAGE_DATA = re.compile(r"data:image/[\w.+-]+;base64,[A-Za-z0-9+/=\s]+")
 _MOST_BYTES = 1024 * 1024

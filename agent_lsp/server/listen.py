@@ -15,12 +15,15 @@ import socket
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from agent_lsp.config import layers
 from agent_lsp.errors import AgentError
-from agent_lsp.server.flags import Flags
 from agent_lsp.server.greeting import shake_hands
 from agent_lsp.server.handshake import Configure, Greeted, Handshake
+
+if TYPE_CHECKING:
+    from agent_lsp.server.flags import Flags
 
 _GREETING_S = 10.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import Field, ValidationError
 
@@ -12,11 +12,13 @@ from agent_lsp.config.spelling import to_camel
 from agent_lsp.errors import InvalidParams
 from agent_lsp.loop.options import Preparation
 from agent_lsp.messages.content import Content, Text
-from agent_lsp.messages.events import Mode
 from agent_lsp.server.history import read_seed
 from agent_lsp.server.hub import refuse
 from agent_lsp.server.methods import NewParams, Params
-from agent_lsp.server.run_methods import RunParams
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.events import Mode
+    from agent_lsp.server.run_methods import RunParams
 
 _ROLES = ("user", "assistant")
 

@@ -9,14 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from agent_lsp.errors import ModelUnsettled, SessionNotFound
-from agent_lsp.server.connection import Connection
-from agent_lsp.server.hub import Hub
 from agent_lsp.server.late_handlers import LateHandlers
 from agent_lsp.server.methods import ModelTestParams, NoParams, Params
 from agent_lsp.slotted import replace
 from agent_lsp.wire.service import Call, Method
 
 if TYPE_CHECKING:
+    from agent_lsp.server.connection import Connection
+    from agent_lsp.server.hub import Hub
     from agent_lsp.server.run_methods import RunParams
 
 _RUN = "agent/run"

@@ -8,13 +8,15 @@ message ──┴─▶ [entry … last entry] ──▶ transport (wire/outgoin
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from agent_lsp.messages.content import Partial, PartialToolCall, PartialToolCallOutput
 from agent_lsp.messages.envelope import Message, ModelMessage, encode
 from agent_lsp.server.framing import frame
 from agent_lsp.wire import jsonrpc
 from agent_lsp.wire.outgoing import HIGH_WATER_BYTES, Outgoing, Wire
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import Partial, PartialToolCall, PartialToolCallOutput
 
 _BATCH_BYTES = 64 * 2**10
 _ENVELOPE_BYTES = 160  # roughly, around the text of a fragment

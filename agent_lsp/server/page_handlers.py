@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.server.methods import NamedSessionParams, NoParams, Result
 from agent_lsp.server.uris import uri_of
-from agent_lsp.sessions.pages import Pages
 from agent_lsp.wire.service import Call, Method
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.pages import Pages
 
 
 class PageAnswer(Result):

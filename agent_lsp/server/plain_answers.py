@@ -5,21 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 from weakref import WeakKeyDictionary
 
-from agent_lsp.engine.session import Session
 from agent_lsp.errors import RequestRefused, SessionNotFound
-from agent_lsp.messages.events import Finish
 from agent_lsp.policy.visible import visible, visible_line
-from agent_lsp.server.connection import Connection
-from agent_lsp.server.hub import Hub, Served
-from agent_lsp.server.page_handlers import PageAnswer
 from agent_lsp.server.plain_capabilities import declared, shown_document, shows_documents
 from agent_lsp.server.plain_transcript import Transcript
-from agent_lsp.server.run_methods import RunAnswer
 from agent_lsp.server.uris import path_of, uri_of
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.session import Session
+    from agent_lsp.messages.events import Finish
+    from agent_lsp.server.connection import Connection
+    from agent_lsp.server.hub import Hub, Served
+    from agent_lsp.server.page_handlers import PageAnswer
+    from agent_lsp.server.run_methods import RunAnswer
 
 MOST_CHARS = 1000
 """Of a message: what is longer fills a screen, and VS Code cuts it."""

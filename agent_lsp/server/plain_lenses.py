@@ -5,25 +5,27 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from agent_lsp.engine.session import Session
 from agent_lsp.errors import InvalidParams
 from agent_lsp.policy.private_file import write_private
-from agent_lsp.server.connection import Connection
 from agent_lsp.server.documents.store import file_of
-from agent_lsp.server.edits import EditInfo, EditList
-from agent_lsp.server.hub import Hub
 from agent_lsp.server.methods import Params
 from agent_lsp.server.plain_actions import DocumentId
 from agent_lsp.server.plain_answers import MOST_CHARS, Answers
 from agent_lsp.server.plain_arguments import ExecuteParams, argument
 from agent_lsp.server.plain_capabilities import EDIT_COMMANDS, refreshes_lenses
-from agent_lsp.sessions.open_session import OpenSession
 from agent_lsp.tools.diff import unified_diff
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 from agent_lsp.wire.service import Call, Method
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.session import Session
+    from agent_lsp.server.connection import Connection
+    from agent_lsp.server.edits import EditInfo, EditList
+    from agent_lsp.server.hub import Hub
+    from agent_lsp.sessions.open_session import OpenSession
 
 _TITLES = ("Keep", "Undo", "Show diff")
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import ImageUrl, InlineData, Text, Thinking, ToolCall, ToolCallOutput
-from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import Abort, ApprovalDecision, CompactionEnd, RequestEnd, RunBegin
 from agent_lsp.policy.visible import visible, visible_line
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.envelope import Message
 
 _ARGUMENTS_CHARS: Final = 4_000
 _OUTPUT_CHARS: Final = 8_000

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent_lsp.policy.access import CommandPreview, EditPreview, TextPreview
 from agent_lsp.policy.approver import Answer, Person, Question, Remember
-from agent_lsp.policy.rules import Offer
 from agent_lsp.policy.visible import visible, visible_line
 from agent_lsp.server.approve import approve_params
-from agent_lsp.server.connection import Connection
 from agent_lsp.wire.peer_errors import PeerError
+
+if TYPE_CHECKING:
+    from agent_lsp.policy.rules import Offer
+    from agent_lsp.server.connection import Connection
 
 ALLOW, ALLOW_FOR_SESSION, DENY = "Allow", "Allow for session", "Deny"
 MOST_CHARS = 1000

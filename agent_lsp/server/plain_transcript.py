@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_lsp.policy.private_file import write_private
 from agent_lsp.server.plain_markdown import Markdown, heading
-from agent_lsp.sessions.open_session import OpenSession
 from agent_lsp.trace.history import End, encode_cursor
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.open_session import OpenSession
 
 _PAGE = 500
 _UNNAMED = "A session of the agent"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from typing import TYPE_CHECKING
 
 from agent_lsp.loop.options import RESERVED
 from agent_lsp.messages.content import ToolCall
-from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import RequestBegin, RequestEnd
-from agent_lsp.server.connection import Connection
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.envelope import Message
+    from agent_lsp.server.connection import Connection
 
 Token = str | int
 

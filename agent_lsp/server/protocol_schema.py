@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from agent_lsp.messages.envelope import EventMessage, MetaMessage, ModelMessage
 from agent_lsp.server.method_names import PROTOCOL_VERSION
 from agent_lsp.server.methods import Params
 from agent_lsp.server.reference import CLIENT_NOTIFICATIONS, NOTIFICATIONS, REQUESTS, SERVER_REQUESTS, Exchange, Notice
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MESSAGES = (ModelMessage, EventMessage, MetaMessage)

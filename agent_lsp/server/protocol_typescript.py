@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agent_lsp.server.protocol_schema import Schema
+if TYPE_CHECKING:
+    from agent_lsp.server.protocol_schema import Schema
 
 _HEAD = """\
 // Types of the agent-lsp protocol, version {version}. Made by `agent-lsp schema typescript`; not to be edited.

@@ -7,9 +7,7 @@ import it; a test holds it against the handlers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_lsp.server import methods as m
 from agent_lsp.server import reference_shapes as s
@@ -19,6 +17,9 @@ from agent_lsp.server.configuration import OptionsParams, TrustParams
 from agent_lsp.server.edits import ChosenParams, EditList, EditsParams
 from agent_lsp.server.page_handlers import PageAnswer
 from agent_lsp.server.usage_handlers import UsageParams
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 class Exchange(NamedTuple):

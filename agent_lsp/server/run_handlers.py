@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from agent_lsp.engine.account import RunResult
 from agent_lsp.engine.goal import Goal
 from agent_lsp.engine.hooks import Terms
-from agent_lsp.engine.tasks import CompactionTicket, Ticket
 from agent_lsp.errors import RequestRefused
 from agent_lsp.messages.content import Text, UserContent
 from agent_lsp.messages.events import SessionUpdate
-from agent_lsp.server.connection import Connection
 from agent_lsp.server.hub import Hub, Served, refuse
 from agent_lsp.server.inputs import attached_files, read_input
 from agent_lsp.server.loop_params import check_retries, refuse_what_is_not_for
@@ -35,6 +32,11 @@ from agent_lsp.server.run_methods import (
 from agent_lsp.sessions.budget import Allowance
 from agent_lsp.sessions.slash import expand
 from agent_lsp.wire.service import Call, Method, Observer
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.account import RunResult
+    from agent_lsp.engine.tasks import CompactionTicket, Ticket
+    from agent_lsp.server.connection import Connection
 
 _TITLE_CHARS = 60
 

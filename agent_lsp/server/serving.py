@@ -6,14 +6,17 @@ import asyncio
 import contextlib
 import gc
 import logging
+from typing import TYPE_CHECKING
 
 from agent_lsp.server import parent
 from agent_lsp.server.connection import Build, Connection
-from agent_lsp.server.handshake import Greeted
 from agent_lsp.server.outbox import HIGH_WATER_BYTES, Outbox
 from agent_lsp.wire.ending import EXIT_S, ended_by_signals, leave_by_force_after
 from agent_lsp.wire.heartbeat import heard
 from agent_lsp.wire.transport import FdTransport, has_hung_up
+
+if TYPE_CHECKING:
+    from agent_lsp.server.handshake import Greeted
 
 _log = logging.getLogger(__name__)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.messages.events import SessionUpdate
-from agent_lsp.server.connection import Connection
 from agent_lsp.server.history import history
 from agent_lsp.server.hub import Hub, info
 from agent_lsp.server.loop_params import read_history, read_limits, read_preparation, refuse_what_is_not_for
@@ -30,6 +29,9 @@ from agent_lsp.server.uris import path_of
 from agent_lsp.sessions.open_session import SessionSpec
 from agent_lsp.slotted import replace
 from agent_lsp.wire.service import Call, Method
+
+if TYPE_CHECKING:
+    from agent_lsp.server.connection import Connection
 
 
 class SessionHandlers:

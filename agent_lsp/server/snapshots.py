@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
 from agent_lsp.messages.envelope import encode, envelope
-from agent_lsp.server.hub import Hub
 from agent_lsp.server.methods import NamedSessionParams
-from agent_lsp.sessions.open_session import OpenSession
 from agent_lsp.wire.service import Call, Method
+
+if TYPE_CHECKING:
+    from agent_lsp.server.hub import Hub
+    from agent_lsp.sessions.open_session import OpenSession
 
 
 class SnapshotHandlers:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_lsp.engine.ports import Sink, StateChange
-from agent_lsp.messages.envelope import Message
-from agent_lsp.server.connection import Connection
-from agent_lsp.server.progress import Progress
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Sink, StateChange
+    from agent_lsp.messages.envelope import Message
+    from agent_lsp.server.connection import Connection
+    from agent_lsp.server.progress import Progress
 
 
 class StreamSink:

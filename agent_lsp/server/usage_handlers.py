@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from agent_lsp.server.hub import Hub
 from agent_lsp.server.methods import Params
 from agent_lsp.wire.service import Call, Method
+
+if TYPE_CHECKING:
+    from agent_lsp.server.hub import Hub
 
 
 class UsageParams(Params):

@@ -12,13 +12,15 @@ import queue
 import socket
 import threading
 from collections.abc import Iterator, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
-from websockets.typing import Origin
 
 from agent_lsp.server.framing import MAX_MESSAGE_BYTES, Decoder, frame
+
+if TYPE_CHECKING:
+    from websockets.typing import Origin
 
 _READ_BYTES = 64 * 2**10
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent_lsp.messages.content import Text
-from agent_lsp.policy.access import Access
-from agent_lsp.policy.paths import PathRules
 from agent_lsp.sessions.documents import read_text
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import Text
+    from agent_lsp.policy.access import Access
+    from agent_lsp.policy.paths import PathRules
 
 NAME = "AGENTS.md"
 _HEAD = "[instructions for "

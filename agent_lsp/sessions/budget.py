@@ -7,16 +7,16 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agent_lsp.config import sections
 from agent_lsp.engine.hooks import Hooks, Stop
 from agent_lsp.errors import AgentError
-from agent_lsp.messages.content import Content
 from agent_lsp.messages.envelope import SessionMeta, timestamp
 from agent_lsp.messages.events import Event, SessionUpdate, TokenCounts, TokenUsage
 from agent_lsp.slotted import frozen
 
 if TYPE_CHECKING:
+    from agent_lsp.config import sections
     from agent_lsp.engine.account import RunResult
+    from agent_lsp.messages.content import Content
 
 _log = logging.getLogger(__name__)
 _LOOK_S = 2.0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from agent_lsp.sessions.edit_places import Place
 from agent_lsp.slotted import field, frozen, mutable
-from agent_lsp.tools.editor import Change
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.edit_places import Place
+    from agent_lsp.tools.editor import Change
 
 CHANGED = "the text has changed since"
 """Why an edit can no longer be undone, mostly."""

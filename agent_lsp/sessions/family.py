@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent_lsp.engine.ports import Sink, StateChange
-from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import Abort, TokenCounts, TokenUsage
-from agent_lsp.policy.approver import Answer, Person, Question
 from agent_lsp.slotted import replace
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.envelope import Message
+    from agent_lsp.policy.approver import Answer, Person, Question
 
 
 def _nothing() -> None:

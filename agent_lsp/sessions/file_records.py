@@ -7,11 +7,14 @@ when somebody asks (`recalled_files`, `recalled_edits`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from agent_lsp.messages.content import Text, ToolCall, ToolCallOutput
-from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import CompactionEnd, RunBegin
 from agent_lsp.slotted import field, frozen, mutable
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.envelope import Message
 
 EDITING = frozenset({"edit_file", "write_file", "apply_patch"})
 RUNS_COMMANDS = frozenset({"exec_command", "input_command"})

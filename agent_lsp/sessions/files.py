@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_lsp.engine.ports import Sink, StateChange
 from agent_lsp.messages.content import ToolCall
-from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import CompactionEnd
 from agent_lsp.sessions.edits import Edits
 from agent_lsp.sessions.file_records import RUNS_COMMANDS, FileRecords
@@ -19,6 +17,8 @@ from agent_lsp.tools.editor import Applied, Change, Editor, Outcome, Snapshot, U
 from agent_lsp.tools.tool import CURRENT_CALL
 
 if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Sink, StateChange
+    from agent_lsp.messages.envelope import Message
     from agent_lsp.sessions.recalled_files import Locate
 
 

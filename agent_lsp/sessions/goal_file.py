@@ -14,7 +14,6 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_lsp.engine.ports import GoalFile
 from agent_lsp.policy.private_file import write_private
 from agent_lsp.trace.paths import make_private
 
@@ -82,4 +81,6 @@ def _status_of_flow(text: str) -> str:
 
 
 if TYPE_CHECKING:
+    from agent_lsp.engine.ports import GoalFile
+
     _: type[GoalFile] = ScratchpadGoalFile

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_lsp.messages.content import Text
-from agent_lsp.messages.envelope import Message
-from agent_lsp.policy.access import Access
-from agent_lsp.policy.paths import PathRules
 from agent_lsp.sessions import skills, slash
 from agent_lsp.sessions.agents_md import NestedInstructions
 from agent_lsp.sessions.documents import read_text
@@ -18,7 +15,12 @@ from agent_lsp.sessions.prompt import PARTS, Facts, system_prompt
 from agent_lsp.sessions.prompt.skills import listing
 from agent_lsp.sessions.slash import SlashCommand, find_commands
 from agent_lsp.slotted import frozen
-from agent_lsp.tools.shared import Shared
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.envelope import Message
+    from agent_lsp.policy.access import Access
+    from agent_lsp.policy.paths import PathRules
+    from agent_lsp.tools.shared import Shared
 
 PROJECT_FOLDER = ".agent-lsp"
 _OVERRIDES = "prompt"

@@ -9,32 +9,32 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from agent_lsp.config.sections import McpServer
 from agent_lsp.engine.ports import Sink, ThinkingLevel
-from agent_lsp.engine.session import Session
 from agent_lsp.errors import InvalidParams, SessionBusy
-from agent_lsp.loop.loop_session import LoopSession
-from agent_lsp.loop.options import Preparation
-from agent_lsp.messages.content import Content
 from agent_lsp.messages.envelope import Message, SessionMeta, timestamp
 from agent_lsp.messages.events import Mode, SessionUpdate
-from agent_lsp.policy.approver import Person
-from agent_lsp.policy.grants import Grants
-from agent_lsp.policy.modes import ApprovalMode
-from agent_lsp.policy.paths import PathRules
-from agent_lsp.providers.endpoint import Endpoint
-from agent_lsp.sessions.budget import Budget
-from agent_lsp.sessions.files import SessionFiles
-from agent_lsp.sessions.model_source import ModelSource
-from agent_lsp.sessions.slash import Commands
 from agent_lsp.slotted import field, frozen, mutable
-from agent_lsp.tools.editor import Editor
 from agent_lsp.tools.late import useless
-from agent_lsp.tools.toolset import Toolset
-from agent_lsp.trace.history import SessionTrace
-from agent_lsp.usage.report import GroupBy, UsageReport
 
 if TYPE_CHECKING:
+    from agent_lsp.engine.session import Session
+    from agent_lsp.loop.loop_session import LoopSession
+    from agent_lsp.loop.options import Preparation
+    from agent_lsp.messages.content import Content
+    from agent_lsp.policy.approver import Person
+    from agent_lsp.policy.grants import Grants
+    from agent_lsp.policy.modes import ApprovalMode
+    from agent_lsp.policy.paths import PathRules
+    from agent_lsp.providers.endpoint import Endpoint
+    from agent_lsp.sessions.budget import Budget
+    from agent_lsp.sessions.files import SessionFiles
+    from agent_lsp.sessions.model_source import ModelSource
+    from agent_lsp.sessions.slash import Commands
     from agent_lsp.tools.ask_user import Ask
     from agent_lsp.tools.diagnostics import Findings
+    from agent_lsp.tools.editor import Editor
+    from agent_lsp.tools.toolset import Toolset
+    from agent_lsp.trace.history import SessionTrace
+    from agent_lsp.usage.report import GroupBy, UsageReport
 
 _QUIET_S = 0.3
 """How long after a run nothing may have happened before a title is asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from agent_lsp.errors import InvalidParams, SessionNotFound
 from agent_lsp.messages.content import ToolCall, ToolCallOutput
@@ -20,9 +21,11 @@ from agent_lsp.messages.events import (
 )
 from agent_lsp.sessions.file_records import FileRecorder, FileRecords
 from agent_lsp.slotted import frozen
-from agent_lsp.trace.paths import DataDir
 from agent_lsp.trace.reader import read_trace
-from agent_lsp.trace.store import SessionStore
+
+if TYPE_CHECKING:
+    from agent_lsp.trace.paths import DataDir
+    from agent_lsp.trace.store import SessionStore
 
 Warn = Callable[[str], None]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agent_lsp.policy.grants import Grants
-from agent_lsp.policy.modes import ApprovalMode
-from agent_lsp.tools.shared import Shared
+if TYPE_CHECKING:
+    from agent_lsp.policy.grants import Grants
+    from agent_lsp.policy.modes import ApprovalMode
 
 _ON = (
     "[plan mode is on: look and think, but change nothing; edits and commands are refused. When you know how, call"
@@ -57,5 +57,6 @@ class SessionPlanMode:
 
 if TYPE_CHECKING:
     from agent_lsp.tools import exit_plan
+    from agent_lsp.tools.shared import Shared
 
     _: tuple[type[Shared], type[exit_plan.PlanMode]] = (SessionPlanMode, SessionPlanMode)

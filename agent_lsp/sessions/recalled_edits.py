@@ -15,15 +15,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_lsp.sessions.edit_records import CHANGED
-from agent_lsp.sessions.file_records import FileCall
-from agent_lsp.sessions.judged import Verdicts
 from agent_lsp.sessions.recalled_files import Locate, argument, diffs
 from agent_lsp.sessions.told_diff import DiffUnreadable, ToldDiff, ToldHunk, ToldLine
 from agent_lsp.slotted import frozen
 from agent_lsp.tools.editor import Change, Snapshot, TextEdit
 from agent_lsp.tools.mask import MASK
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.file_records import FileCall
+    from agent_lsp.sessions.judged import Verdicts
 
 _NOT_TRACED = "the session was resumed, and its record does not hold what stood there before"
 _OUTSIDE = "the session was resumed, and the file is not plainly inside the workspace: it may be another one now"

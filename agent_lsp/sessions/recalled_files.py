@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.messages.content import Text
-from agent_lsp.sessions.file_records import FileCall
 from agent_lsp.sessions.told_diff import DiffReader, DiffUnreadable, ToldDiff
 from agent_lsp.slotted import field, mutable
 from agent_lsp.tools.arguments import Arguments, parse
 from agent_lsp.tools.mask import MASK
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.file_records import FileCall
 
 _NUMBERED = re.compile(r" *([0-9]+)\t(.*)", re.DOTALL)
 _GO_ON = re.compile(r"\[lines [0-9]+-[0-9]+ of [0-9]+; go on with offset [0-9]+\]")

@@ -6,18 +6,20 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from agent_lsp.engine.account import RunResult
-from agent_lsp.engine.tasks import Ticket
 from agent_lsp.errors import InvalidParams, ModelUnavailable
 from agent_lsp.messages.content import Content, Text, ToolCall
 from agent_lsp.messages.envelope import envelope
 from agent_lsp.messages.events import Subagent as SubagentEvent
 from agent_lsp.sessions.family import ChildPerson, ChildSink, ParentSink, SharedPerson
 from agent_lsp.sessions.open_session import Client, OpenSession
-from agent_lsp.tools import errands
 from agent_lsp.tools.errands import Answer, Errand, note
-from agent_lsp.tools.shared import Shared
 from agent_lsp.trace.paths import new_session_id
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.account import RunResult
+    from agent_lsp.engine.tasks import Ticket
+    from agent_lsp.tools import errands
+    from agent_lsp.tools.shared import Shared
 
 _MOST_OPEN = 16
 _MOST_REPORTED_CHARS = 8_000

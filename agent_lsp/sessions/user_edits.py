@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from agent_lsp.messages import markers
 from agent_lsp.messages.partial import encodable
-from agent_lsp.sessions.edits import Edits
 from agent_lsp.slotted import field, mutable
 from agent_lsp.tools.diff import unified_diff
 from agent_lsp.tools.difference import applied, difference, locate
 from agent_lsp.tools.editor import Editor, Snapshot, TextEdit
 
 if TYPE_CHECKING:
+    from agent_lsp.sessions.edits import Edits
     from agent_lsp.sessions.recalled_files import Seen
 
 _MOST_FILES = 500

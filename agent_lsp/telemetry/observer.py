@@ -12,16 +12,19 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from opentelemetry import trace
-from opentelemetry.metrics import Histogram
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 from agent_lsp.messages.content import Content, Text, ToolCall, ToolCallOutput
-from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import ApprovalDecision, RequestBegin, RequestEnd, SessionUpdate, TokenCounts, TokenUsage
 from agent_lsp.telemetry import names
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Histogram
+
+    from agent_lsp.messages.envelope import Message
 
 _AGENT = "agent-lsp"
 _TELLING = (RequestBegin, RequestEnd, TokenUsage, ApprovalDecision, SessionUpdate, Text, ToolCall, ToolCallOutput)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_lsp.engine.ports import Sink, StateChange
-from agent_lsp.messages.envelope import Message
-from agent_lsp.telemetry.observer import Observer
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Sink, StateChange
+    from agent_lsp.messages.envelope import Message
+    from agent_lsp.telemetry.observer import Observer
 
 _AT_REST = {"idle": "", "auth_required": "auth"}
 

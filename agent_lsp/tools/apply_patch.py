@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
@@ -16,7 +16,9 @@ from agent_lsp.tools.editor import Change, Editor, Snapshot, TextEdit, Unreadabl
 from agent_lsp.tools.patch import FilePatch, parse_patch
 from agent_lsp.tools.patching import HunkUnfit, added_text, fit
 from agent_lsp.tools.tool import End, Spec, failed
-from agent_lsp.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.workspace import Workspace
 
 
 def _readable(patch: str) -> str:

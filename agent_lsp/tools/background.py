@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from agent_lsp.policy.access import Access, CommandPreview, Preview
 from agent_lsp.tools.arguments import Arguments
-from agent_lsp.tools.command import Command
-from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.tool import End, Spec, failed
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.command import Command
+    from agent_lsp.tools.processes import Commands
 
 INTERRUPT = "\u0003"
 _YIELD_MS = 1_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.tools.apply_patch import ApplyPatch
 from agent_lsp.tools.ask_user import AskUser
@@ -11,16 +11,18 @@ from agent_lsp.tools.diagnostics import Diagnostics
 from agent_lsp.tools.edit_file import EditFile
 from agent_lsp.tools.exec_command import ExecCommand
 from agent_lsp.tools.exit_plan import ExitPlan
-from agent_lsp.tools.late import ToolContext
 from agent_lsp.tools.list_files import ListFiles
 from agent_lsp.tools.read_file import ReadFile
 from agent_lsp.tools.read_image import DescribeImage, ReadImage
 from agent_lsp.tools.run_subagent import InputSubagent, KillSubagent, RunSubagent
 from agent_lsp.tools.search_text import SearchText
 from agent_lsp.tools.todo_write import TodoWrite
-from agent_lsp.tools.tool import Tool
 from agent_lsp.tools.web_fetch import WebFetch
 from agent_lsp.tools.write_file import WriteFile
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.late import ToolContext
+    from agent_lsp.tools.tool import Tool
 
 
 def builtin_tools(context: ToolContext) -> tuple[Tool[Any], ...]:

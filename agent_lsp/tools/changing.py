@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_lsp.tools.editor import Applied, Change, Editor, Refused, Stale, Unknown
 from agent_lsp.tools.text_file import is_crlf_throughout
 from agent_lsp.tools.tool import End, failed
-from agent_lsp.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.workspace import Workspace
 
 _MOST_SHOWN = 8_000
 

@@ -7,9 +7,12 @@ import codecs
 import signal
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
+from typing import TYPE_CHECKING
 
-from agent_lsp.messages.content import StopReason
 from agent_lsp.tools.child import Child, Launch
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import StopReason
 
 _GRACE_S = 0.1  # for what is still in the pipe when the shell has ended but something it started holds the pipe open
 _HIGH_WATER = 256 * 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import Field
 
@@ -12,7 +12,9 @@ from agent_lsp.policy.access import Access, Preview
 from agent_lsp.slotted import frozen
 from agent_lsp.tools.arguments import Arguments, PathText
 from agent_lsp.tools.tool import End, Spec, failed
-from agent_lsp.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.workspace import Workspace
 
 Severity = Literal["error", "warning", "information", "hint"]
 _MOST_SHOWN = 200

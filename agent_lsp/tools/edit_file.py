@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -14,7 +15,9 @@ from agent_lsp.tools.diff import unified_diff
 from agent_lsp.tools.editor import Change, Editor, Unreadable, new_text
 from agent_lsp.tools.matching import Match, Mismatch, find
 from agent_lsp.tools.tool import End, Spec, failed
-from agent_lsp.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.workspace import Workspace
 
 
 class EditFileArgs(Arguments):

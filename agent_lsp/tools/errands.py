@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from agent_lsp.engine.ports import ThinkingLevel
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import ThinkingLevel
 
 
 @frozen

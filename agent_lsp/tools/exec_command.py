@@ -6,14 +6,17 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from agent_lsp.policy.access import Access, CommandPreview, Preview
 from agent_lsp.tools.arguments import Arguments, PathText
-from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.tool import End, Spec, failed
 from agent_lsp.tools.workspace import Workspace, is_folder
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.processes import Commands
 
 _YIELD_MS = 60_000
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_lsp.messages.markers import NO_OUTPUT
 from agent_lsp.tools.archive import Archive
-from agent_lsp.tools.mask import Mask
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.mask import Mask
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 

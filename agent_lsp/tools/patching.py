@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from agent_lsp.slotted import frozen
 from agent_lsp.tools.editor import TextEdit
-from agent_lsp.tools.patch import Hunk
 from agent_lsp.tools.text_file import line_end
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.patch import Hunk
 
 
 class HunkUnfit(ValueError):

@@ -11,12 +11,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_lsp.tools.child import KILL_AFTER_S, Launch
 from agent_lsp.tools.command import Command
 from agent_lsp.tools.descendants import kill_marked
-from agent_lsp.tools.sandbox import Sandbox
 from agent_lsp.tools.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.sandbox import Sandbox
 
 _log = logging.getLogger(__name__)
 _ADDED = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,7 +12,9 @@ from agent_lsp.policy.access import Access, Preview
 from agent_lsp.tools.arguments import Arguments, PathText
 from agent_lsp.tools.editor import Editor, Snapshot, Unreadable
 from agent_lsp.tools.tool import End, Spec, failed
-from agent_lsp.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.workspace import Workspace
 
 _LINES = 2_000
 _LONGEST_LINE = 2_000

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from agent_lsp.messages.content import ToolCall
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import ToolCall
 
 _TIMES = 3
 

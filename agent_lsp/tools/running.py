@@ -6,11 +6,12 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextlib import aclosing
-from typing import Any
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.tools.tool import End, Tool
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 class RunningTool:

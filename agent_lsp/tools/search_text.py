@@ -7,18 +7,21 @@ import re
 from collections.abc import AsyncGenerator, Callable, Iterable
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from agent_lsp.policy.access import Access, Preview
 from agent_lsp.tools.arguments import Arguments, PathText
-from agent_lsp.tools.editor import Editor
 from agent_lsp.tools.globs import Globs, compile_glob
-from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.searching import Hit, Query, by_python, by_ripgrep, find_ripgrep
 from agent_lsp.tools.tool import End, Spec, failed
 from agent_lsp.tools.walk import repository_of, walk
 from agent_lsp.tools.workspace import Workspace, is_folder, is_there
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.editor import Editor
+    from agent_lsp.tools.processes import Commands
 
 _MOST_HITS = 500
 _MOST_FILES = 100_000

@@ -8,11 +8,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.slotted import frozen
-from agent_lsp.tools.processes import Commands
 from agent_lsp.tools.workspace import is_folder
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.processes import Commands
 
 _WORKER = Path(__file__).with_name("search_worker.py")
 _LONGEST_LINE = 500

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from agent_lsp.messages.events import Event
-from agent_lsp.tools.tool import Tool
+if TYPE_CHECKING:
+    from agent_lsp.messages.events import Event
+    from agent_lsp.tools.tool import Tool
 
 
 class Shared(Protocol):

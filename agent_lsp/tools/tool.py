@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextvars import ContextVar
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from agent_lsp.engine.ports import Permission
-from agent_lsp.messages.content import StopReason, ToolCall
-from agent_lsp.policy.access import Access, Preview
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Permission
+    from agent_lsp.messages.content import StopReason, ToolCall
+    from agent_lsp.policy.access import Access, Preview
 
 A = TypeVar("A", bound=BaseModel)
 

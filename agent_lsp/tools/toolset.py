@@ -7,12 +7,9 @@ import logging
 import traceback
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any
 
 from agent_lsp.engine.ports import Permission, ToolResult
-from agent_lsp.messages.content import ToolCall
 from agent_lsp.messages.events import Event, ToolSpec
 from agent_lsp.policy.access import Access, CommandPreview, EditPreview, Preview, TextPreview
 from agent_lsp.policy.visible import visible, visible_line
@@ -23,8 +20,13 @@ from agent_lsp.tools.mask import Mask
 from agent_lsp.tools.output import Output
 from agent_lsp.tools.repeats import Repeats
 from agent_lsp.tools.running import RunningTool
-from agent_lsp.tools.shared import LateTools, Shared
 from agent_lsp.tools.tool import CURRENT_CALL, End, Tool
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from agent_lsp.messages.content import ToolCall
+    from agent_lsp.tools.shared import LateTools, Shared
 
 _log = logging.getLogger(__name__)
 _CLOSE_TOOLS_S = 1.0

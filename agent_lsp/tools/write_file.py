@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -13,7 +14,9 @@ from agent_lsp.tools.diff import unified_diff
 from agent_lsp.tools.editor import Change, Editor, Snapshot, TextEdit, Unreadable
 from agent_lsp.tools.text_file import is_crlf_throughout
 from agent_lsp.tools.tool import End, Spec, failed
-from agent_lsp.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.workspace import Workspace
 
 _SHOWN_DIFF = 2_000
 

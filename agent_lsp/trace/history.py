@@ -6,14 +6,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent_lsp.engine.ports import Trace
-from agent_lsp.messages.envelope import Message
 from agent_lsp.slotted import frozen
 from agent_lsp.trace.cursor import seal, unseal
-from agent_lsp.trace.paths import TracePath
 from agent_lsp.trace.reader import count_lines, parse, read_backwards, read_records
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.envelope import Message
+    from agent_lsp.trace.paths import TracePath
 
 _CURSOR = re.compile(r"([0-9]{1,9})\.([0-9]{1,18})")
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, envelope
 from agent_lsp.trace.history import End, Page, Position, SessionTrace, decode_cursor, last_page, page
-from agent_lsp.trace.paths import DataDir
 from agent_lsp.trace.reader import parse
+
+if TYPE_CHECKING:
+    from agent_lsp.trace.paths import DataDir
 
 
 class MemoryTrace:

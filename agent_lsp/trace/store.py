@@ -12,16 +12,19 @@ from collections.abc import Generator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_lsp.errors import SessionNotFound
-from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.slotted import frozen, mutable
 from agent_lsp.trace.cursor import seal, unseal
 from agent_lsp.trace.file import lock_newest
 from agent_lsp.trace.history import Page, count_before, decode_cursor, last_page, page, traced, traced_backwards
-from agent_lsp.trace.paths import DataDir, TracePath
 from agent_lsp.trace.reader import read_meta
 from agent_lsp.trace.summary import Scan, Totals, last_timestamp, scan
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.envelope import SessionMeta
+    from agent_lsp.trace.paths import DataDir, TracePath
 
 _CURSOR = re.compile(r"([0-9TZ:.-]+) (session-[0-9a-f-]+)")
 

@@ -6,10 +6,9 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from agent_lsp.messages.content import Text
-from agent_lsp.messages.envelope import Message
 from agent_lsp.messages.events import (
     CompactionBegin,
     CompactionEnd,
@@ -22,8 +21,11 @@ from agent_lsp.messages.events import (
 )
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.slotted import field, frozen, replace
-from agent_lsp.trace.paths import TracePath
 from agent_lsp.trace.reader import parse
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.envelope import Message
+    from agent_lsp.trace.paths import TracePath
 
 _EVENT = b'"event_msg"'
 """In every line of an event, and in no other: inside a JSON text the quotes are escaped."""

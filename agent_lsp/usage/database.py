@@ -8,11 +8,14 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agent_lsp.usage.prices import Cost
 from agent_lsp.usage.report import GroupBy, Period, UsageError, UsageGroup, UsageReport
 from agent_lsp.usage.row import CompactionFailure, Entry, UsageRow
+
+if TYPE_CHECKING:
+    from agent_lsp.usage.prices import Cost
 
 WAIT_S = 5.0
 """So long another process may keep the database locked."""

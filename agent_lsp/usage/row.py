@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from agent_lsp.messages.content import StopReason
 from agent_lsp.messages.events import TokenCounts
 from agent_lsp.slotted import field, frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import StopReason
 
 Purpose = Literal["turn", "compaction", "title", "loop", "history"]
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_lsp.errors import RequestRefused
-from agent_lsp.usage.prices import Cost
 from agent_lsp.usage.report import GroupBy, UsageReport, period
-from agent_lsp.usage.row import Entry, Recorder
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from agent_lsp.usage.prices import Cost
+    from agent_lsp.usage.row import Entry, Recorder
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pydantic_core import from_json
 
@@ -19,8 +19,10 @@ from agent_lsp.wire import jsonrpc, refusals
 from agent_lsp.wire.asking import Questions
 from agent_lsp.wire.dispatch import Dispatcher, Failure
 from agent_lsp.wire.outgoing import Outgoing
-from agent_lsp.wire.service import Call, Service
-from agent_lsp.wire.transport import Transport
+
+if TYPE_CHECKING:
+    from agent_lsp.wire.service import Call, Service
+    from agent_lsp.wire.transport import Transport
 
 _log = logging.getLogger(__name__)
 _CLOSE_S = 3.5

@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agent_lsp.errors import FramingError
 from agent_lsp.slotted import field, frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.errors import FramingError
 
 CODES: dict[str, int] = {
     "parse_error": -32700,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
-
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Any, cast
 
 from agent_lsp.errors import InvalidParams, RequestRefused
 from agent_lsp.wire import jsonrpc
-from agent_lsp.wire.jsonrpc import RequestId
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+    from agent_lsp.wire.jsonrpc import RequestId
 
 _log = logging.getLogger(__name__)
 _PLAIN_WORDS = {

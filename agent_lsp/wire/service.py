@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
 from agent_lsp.slotted import field, frozen
-from agent_lsp.wire.jsonrpc import RequestId
+
+if TYPE_CHECKING:
+    from agent_lsp.wire.jsonrpc import RequestId
 
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
 

@@ -7,15 +7,17 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from agent_lsp.engine.ports import LLM, Part, Request
 from agent_lsp.providers import switches, thinking
 from agent_lsp.providers.anthropic.request import MessagesEncoder
 from agent_lsp.providers.anthropic.stream import MessagesReader
 from agent_lsp.providers.decoder import BodyDecoder
-from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.exchange import exchange
-from agent_lsp.providers.failure import Fault
 from agent_lsp.providers.headers import headers_for
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import LLM, Part, Request
+    from agent_lsp.providers.endpoint import Endpoint
+    from agent_lsp.providers.failure import Fault
 
 _ABOUT_HISTORY = re.compile(r"messages\.\d+")
 _PATH = "/v1/messages"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from agent_lsp.engine.ports import Request
 from agent_lsp.loop.planned_llm import DECISION_TOOL
 from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ToolSpec
@@ -23,10 +22,13 @@ from agent_lsp.providers.encoding import (
     runs,
     split_data_url,
 )
-from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.shape import as_dict
 from agent_lsp.providers.thinking import Style, Wording, claude_style, wording
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Request
+    from agent_lsp.providers.endpoint import Endpoint
 
 _MARK = b',"cache_control":{"type":"ephemeral"}'
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")

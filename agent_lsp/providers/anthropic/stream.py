@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json, to_json
 
-from agent_lsp.messages.content import Fidelity
 from agent_lsp.messages.events import Finish, TokenCounts
 from agent_lsp.providers.reply import REFUSED, Call, Reply, arguments_are_whole
 from agent_lsp.providers.shape import as_count, as_dict, as_id, as_list, as_text
 from agent_lsp.slotted import field, mutable
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import Fidelity
 
 ADAPTER = "anthropic"
 """Whose fidelity it is."""

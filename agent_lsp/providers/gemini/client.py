@@ -8,16 +8,18 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from agent_lsp.engine.ports import LLM, Part, Request
 from agent_lsp.providers import switches, thinking
 from agent_lsp.providers.decoder import BodyDecoder
 from agent_lsp.providers.encoding import has_own
-from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.exchange import exchange
-from agent_lsp.providers.failure import Fault
 from agent_lsp.providers.gemini.request import JSON_SCHEMA, REPLY_JSON_SCHEMA, REPLY_SCHEMA, GeminiEncoder, reply_format
 from agent_lsp.providers.gemini.stream import ADAPTER, GeminiReader
 from agent_lsp.providers.headers import BEARER, headers_for
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import LLM, Part, Request
+    from agent_lsp.providers.endpoint import Endpoint
+    from agent_lsp.providers.failure import Fault
 
 _VERSION = re.compile(r"/v\d\w*(/|$)")
 _SIGNATURE = re.compile(r"thought[ _]?signature", re.I)

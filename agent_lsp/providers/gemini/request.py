@@ -5,21 +5,23 @@ from __future__ import annotations
 import mimetypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from pydantic_core import from_json
 
-from agent_lsp.engine.ports import Commit, Request
 from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ToolSpec
 from agent_lsp.providers.encoding import NOT_SHOWN, Latest, encode, own_fidelity, runs, split_data_url
-from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.gemini.schema import to_openapi
 from agent_lsp.providers.gemini.stream import ADAPTER
 from agent_lsp.providers.shape import as_dict, as_list, as_text
 from agent_lsp.providers.thinking import Style, Wording, gemini_style, wording
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Commit, Request
+    from agent_lsp.providers.endpoint import Endpoint
 
 JSON_SCHEMA = "parametersJsonSchema"
 REPLY_JSON_SCHEMA, REPLY_SCHEMA = "responseJsonSchema", "responseSchema"

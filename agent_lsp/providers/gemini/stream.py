@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic_core import to_json
 
-from agent_lsp.messages.content import Fidelity
 from agent_lsp.messages.events import Finish, TokenCounts
 from agent_lsp.providers.gemini.partial_args import PartialArgs
 from agent_lsp.providers.reply import Call, Reply
 from agent_lsp.providers.shape import as_count, as_dict, as_id, as_list, as_text
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import Fidelity
 
 ADAPTER = "gemini"
 """Whose fidelity it is."""

@@ -6,16 +6,18 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from agent_lsp.engine.ports import LLM, Part, Request
 from agent_lsp.providers import switches, thinking
 from agent_lsp.providers.decoder import BodyDecoder
-from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.exchange import exchange
-from agent_lsp.providers.failure import Fault
 from agent_lsp.providers.headers import headers_for
 from agent_lsp.providers.openai_chat.dialect import Dialect, dialect_of
 from agent_lsp.providers.openai_chat.request import ChatEncoder
 from agent_lsp.providers.openai_chat.stream import ChatReader
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import LLM, Part, Request
+    from agent_lsp.providers.endpoint import Endpoint
+    from agent_lsp.providers.failure import Fault
 
 _LEVEL = ("reasoning", "reasoning.effort", "reasoningEffort", "thinking", "effort")
 

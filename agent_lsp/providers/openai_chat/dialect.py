@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent_lsp.providers.catalog import BUILT_IN, LOCAL
-from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.thinking import Style, openai_style
 from agent_lsp.slotted import frozen, replace
+
+if TYPE_CHECKING:
+    from agent_lsp.providers.endpoint import Endpoint
 
 
 @frozen

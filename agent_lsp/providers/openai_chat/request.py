@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent_lsp.engine.ports import Request
 from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ToolSpec
 from agent_lsp.providers.encoding import NOT_SHOWN, Joined, Latest, encode, fitting_id, listed, own_fidelity, runs
-from agent_lsp.providers.endpoint import Endpoint
-from agent_lsp.providers.openai_chat.dialect import Dialect
 from agent_lsp.providers.openai_chat.stream import ADAPTER
 from agent_lsp.providers.shape import as_list, as_text
 from agent_lsp.providers.thinking import wording
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Request
+    from agent_lsp.providers.endpoint import Endpoint
+    from agent_lsp.providers.openai_chat.dialect import Dialect
 
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
 _UP_TO_64 = re.compile(r".{1,64}", re.DOTALL)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
 from agent_lsp.engine.ports import Outcome
-from agent_lsp.messages.content import Fidelity
 from agent_lsp.messages.events import Finish, TokenCounts
 from agent_lsp.providers.reply import Call, Reply, arguments_are_whole
 from agent_lsp.providers.shape import as_count, as_dict, as_id, as_list, as_text
 from agent_lsp.providers.think_tags import ThinkTags
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import Fidelity
 
 ADAPTER = "openai_chat"
 """Whose fidelity it is."""

@@ -7,16 +7,18 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from agent_lsp.engine.ports import LLM, Part, Request
 from agent_lsp.providers import switches, thinking
 from agent_lsp.providers.decoder import BodyDecoder
 from agent_lsp.providers.encoding import has_own
-from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.exchange import exchange
-from agent_lsp.providers.failure import Fault
 from agent_lsp.providers.headers import BEARER, headers_for
 from agent_lsp.providers.openai_responses.request import ResponsesEncoder
 from agent_lsp.providers.openai_responses.stream import ADAPTER, ResponsesReader
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import LLM, Part, Request
+    from agent_lsp.providers.endpoint import Endpoint
+    from agent_lsp.providers.failure import Fault
 
 _ABOUT_HISTORY = re.compile(
     r"encrypted[ _]content .*(verified|decrypt|parsed|invalid)|invalid_encrypted_content|without its required"

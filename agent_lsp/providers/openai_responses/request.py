@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent_lsp.engine.ports import Request
 from agent_lsp.messages.content import Content, ImageUrl, InlineData, Text, Thinking, ToolCall, ToolCallOutput
 from agent_lsp.messages.events import ToolSpec
 from agent_lsp.providers.encoding import NOT_SHOWN, Joined, Latest, encode, fitting_id, listed, own_fidelity, runs
-from agent_lsp.providers.endpoint import Endpoint
 from agent_lsp.providers.openai_responses.stream import ADAPTER
 from agent_lsp.providers.shape import as_dict
 from agent_lsp.providers.thinking import Style, Wording, openai_style, wording
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.ports import Request
+    from agent_lsp.providers.endpoint import Endpoint
 
 _UP_TO_64 = re.compile(r".{1,64}", re.DOTALL)
 _ENCRYPTED = "reasoning.encrypted_content"

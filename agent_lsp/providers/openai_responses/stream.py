@@ -7,17 +7,19 @@ taken for what it adds to what is known already.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
 from agent_lsp.engine.ports import Outcome
-from agent_lsp.messages.content import Fidelity
 from agent_lsp.messages.events import Finish, TokenCounts
 from agent_lsp.providers.failure import judge, read_error
 from agent_lsp.providers.reply import Call, Reply, arguments_are_whole
 from agent_lsp.providers.shape import as_count, as_dict, as_id, as_list, as_text
 from agent_lsp.slotted import field, mutable
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import Fidelity
 
 ADAPTER = "openai_responses"
 """Whose fidelity it is."""

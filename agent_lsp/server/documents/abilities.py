@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agent_lsp.server.handshake import ClientInfo
 from agent_lsp.slotted import frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.server.handshake import ClientInfo
 
 
 @frozen

@@ -12,18 +12,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agent_lsp.policy.visible import visible_line
-from agent_lsp.server.connection import Connection
-from agent_lsp.server.documents.abilities import Abilities
-from agent_lsp.server.documents.document import Document
 from agent_lsp.server.documents.positions import Places
 from agent_lsp.slotted import frozen
 from agent_lsp.tools.difference import applied
 from agent_lsp.tools.editor import Applied, Outcome, Refused, Stale, TextEdit, Unknown
 from agent_lsp.tools.tool import CURRENT_CALL
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
+
+if TYPE_CHECKING:
+    from agent_lsp.server.connection import Connection
+    from agent_lsp.server.documents.abilities import Abilities
+    from agent_lsp.server.documents.document import Document
 
 _PATIENCE_S = 2.0
 _LABEL_CHARS = 200

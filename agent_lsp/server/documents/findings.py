@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agent_lsp.server.connection import Connection
 from agent_lsp.server.documents.store import Documents, file_of
 from agent_lsp.server.uris import uri_of
 from agent_lsp.tools.diagnostics import Finding, Severity
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
+
+if TYPE_CHECKING:
+    from agent_lsp.server.connection import Connection
 
 _PATIENCE_S = 2.0
 _SEVERITIES: dict[Any, Severity] = {1: "error", 2: "warning", 3: "information", 4: "hint"}

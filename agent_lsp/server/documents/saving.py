@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agent_lsp.server.connection import Connection
-from agent_lsp.server.documents.document import Document
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
+
+if TYPE_CHECKING:
+    from agent_lsp.server.connection import Connection
+    from agent_lsp.server.documents.document import Document
 
 _PATIENCE_S = 10.0  # people have formatters run when a file is saved
 _INFO = 3  # MessageType

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from agent_lsp.sessions.prompt.facts import Facts
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.prompt.facts import Facts
 
 _ADVICE: tuple[tuple[frozenset[str], str], ...] = (
     (

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from agent_lsp.sessions.environment import Surroundings
-from agent_lsp.sessions.skills import Skill
 from agent_lsp.slotted import field, frozen
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.environment import Surroundings
+    from agent_lsp.sessions.skills import Skill
 
 
 @frozen

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from agent_lsp.sessions.prompt.facts import Facts
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.prompt.facts import Facts
 
 _ROLE = """\
 You are a coding agent inside the user's editor. You work in their workspace with the tools you are given: look before

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent_lsp.sessions.prompt.facts import Facts
-from agent_lsp.sessions.skills import Skill
+if TYPE_CHECKING:
+    from agent_lsp.sessions.prompt.facts import Facts
+    from agent_lsp.sessions.skills import Skill
 
 
 def part(facts: Facts) -> str:

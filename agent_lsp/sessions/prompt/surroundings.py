@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from agent_lsp.sessions.environment import Repository
-from agent_lsp.sessions.prompt.facts import Facts
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_lsp.sessions.environment import Repository
+    from agent_lsp.sessions.prompt.facts import Facts
 
 
 def part(facts: Facts) -> str:

@@ -8,13 +8,15 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agent_lsp.engine.scope import TaskScope
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.slotted import frozen
 from agent_lsp.tools.mcp.remote import Failure, Peer, RemoteTool
-from agent_lsp.tools.processes import Commands
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.scope import TaskScope
+    from agent_lsp.tools.processes import Commands
 
 _NOT_INSTALLED = "the package `mcp` is not installed (pip install 'agent-lsp[mcp]')"
 _WIRE, _STDIO = "agent_lsp.tools.mcp.wire", "agent_lsp.tools.mcp.stdio"

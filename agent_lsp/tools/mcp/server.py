@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent_lsp.engine.scope import TaskScope
 from agent_lsp.messages.events import McpServerResult
-from agent_lsp.tools.mask import Mask
 from agent_lsp.tools.mcp.arguments import is_usable
 from agent_lsp.tools.mcp.link import Greeting, Link, Reach
 from agent_lsp.tools.mcp.names import long_names
 from agent_lsp.tools.mcp.remote import Answer, Failure, Peer, Progress, RemoteTool, Resource
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.scope import TaskScope
+    from agent_lsp.tools.mask import Mask
 
 CONNECT_S = 30.0
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agent_lsp.config.sections import McpServer
 from agent_lsp.engine.scope import TaskScope
 from agent_lsp.messages.events import Event, McpConnectBegin, McpConnectEnd, McpServerResult
 from agent_lsp.tools.mask import Mask
@@ -17,11 +16,12 @@ from agent_lsp.tools.mcp.link import Reach
 from agent_lsp.tools.mcp.names import server_slugs
 from agent_lsp.tools.mcp.server import Server
 from agent_lsp.tools.mcp.tool import McpResources, McpTool, resources_name
-from agent_lsp.tools.processes import Commands
-from agent_lsp.tools.tool import Tool
 
 if TYPE_CHECKING:
+    from agent_lsp.config.sections import McpServer
+    from agent_lsp.tools.processes import Commands
     from agent_lsp.tools.shared import LateTools
+    from agent_lsp.tools.tool import Tool
 
 WAIT_S = 2.0
 """So long the first request of a session waits for servers; those that need longer join with its next context."""

@@ -13,14 +13,16 @@ import subprocess
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client._transport import TransportStreams  # pyright: ignore[reportPrivateUsage] - the type of what we yield
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
 
 _LONGEST_LINE = 16 * 2**20
 _MOST_NOISE = 1000

@@ -6,14 +6,17 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
 
 from agent_lsp.policy.access import Access, Preview, TextPreview
 from agent_lsp.policy.visible import visible
 from agent_lsp.tools.arguments import Arguments
 from agent_lsp.tools.mcp.arguments import McpArguments, parser
 from agent_lsp.tools.mcp.remote import Answer, Failure, RemoteTool, Resource
-from agent_lsp.tools.mcp.server import Server
 from agent_lsp.tools.tool import End, Spec, failed
+
+if TYPE_CHECKING:
+    from agent_lsp.tools.mcp.server import Server
 
 _LONGEST_DESCRIPTION = 4000
 _MOST_LINES = 500

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
 import mcp_types as types
-from mcp.client._transport import TransportStreams  # pyright: ignore[reportPrivateUsage] - the type of what we pass on
 from mcp.client.session import ClientRequestContext, ClientSession, IncomingMessage
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
 
-from agent_lsp.tools.mcp import remote
 from agent_lsp.tools.mcp.content import answer, resource_answer
 from agent_lsp.tools.mcp.remote import Answer, Failure, Progress, RemoteTool, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
+
+    from mcp.client._transport import TransportStreams
+
+    from agent_lsp.tools.mcp import remote
 
 _OURS = types.Implementation(name="agent-lsp", version="1")
 _MOST_PAGES, _MOST_TOOLS, _MOST_RESOURCES = 20, 256, 200

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from difflib import unified_diff
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agent_lsp.messages.content import ToolCall
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import ToolCall
 
 _TELLING = ("file_path", "cmd", "pattern", "path", "process_id", "url", "question", "prompt")
 """Arguments that say by themselves what a call is about, the first that is there."""

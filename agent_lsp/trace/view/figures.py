@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from agent_lsp.messages.envelope import timestamp
 from agent_lsp.messages.events import TokenCounts
-from agent_lsp.trace.view.spans import RequestSpan
+
+if TYPE_CHECKING:
+    from agent_lsp.trace.view.spans import RequestSpan
 
 Cost = Callable[[str, str, TokenCounts, str], float | None]
 """(provider, model, tokens, ISO timestamp) → US dollars, or None when the price is unknown."""

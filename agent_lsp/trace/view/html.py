@@ -7,13 +7,16 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from agent_lsp.messages.events import TokenCounts
 from agent_lsp.trace.view.figures import Cost, duration, money, plural, request_cost, short_count, summed
 from agent_lsp.trace.view.markup import block, chip, text
 from agent_lsp.trace.view.rows import Rows
 from agent_lsp.trace.view.scale import Scale
-from agent_lsp.trace.view.spans import RequestSpan, RunSpan, Timeline
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.events import TokenCounts
+    from agent_lsp.trace.view.spans import RequestSpan, RunSpan, Timeline
 
 _ENDINGS = {
     "completed": ("completed", "good"),

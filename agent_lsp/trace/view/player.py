@@ -27,8 +27,10 @@ from agent_lsp.messages.content import PARTIAL_TYPES, Text, ToolCall
 from agent_lsp.messages.envelope import Message, SessionMeta, encode, envelope
 from agent_lsp.messages.events import CompactionBegin, Event, RequestBegin, TokenCounts, TokenUsage, ToolSpec
 from agent_lsp.slotted import frozen
-from agent_lsp.trace.view.recorded import Payload, Task
 from agent_lsp.trace.view.script import Script, result_of
+
+if TYPE_CHECKING:
+    from agent_lsp.trace.view.recorded import Payload, Task
 
 STANDSTILL_S = 2.0
 """Nothing takes time in a replay: when nothing has happened for so long, nothing will."""

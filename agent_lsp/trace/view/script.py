@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agent_lsp.engine.attempt import is_object
-from agent_lsp.engine.call_ids import CallIds
 from agent_lsp.engine.ports import (
     CallBegin,
     CallDelta,
@@ -35,6 +35,9 @@ from agent_lsp.messages.events import (
 )
 from agent_lsp.slotted import field, mutable
 from agent_lsp.trace.view.recorded import GIVEN_UP, Payload, Task
+
+if TYPE_CHECKING:
+    from agent_lsp.engine.call_ids import CallIds
 
 Placed = tuple[int, Sequence[Part]]
 """Parts of a reply, and the place before which they must not come."""

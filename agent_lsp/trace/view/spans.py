@@ -5,10 +5,8 @@ A span whose end is None was still open when the trace ended.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from agent_lsp.messages.content import ImageUrl, InlineData, StopReason, Text, Thinking, ToolCall, ToolCallOutput
-from agent_lsp.messages.envelope import SessionMeta
 from agent_lsp.messages.events import (
     ApprovalDecision,
     CompactionBegin,
@@ -19,6 +17,10 @@ from agent_lsp.messages.events import (
     ToolSpec,
 )
 from agent_lsp.slotted import field, mutable
+
+if TYPE_CHECKING:
+    from agent_lsp.messages.content import ImageUrl, InlineData, StopReason, Text, Thinking, ToolCall, ToolCallOutput
+    from agent_lsp.messages.envelope import SessionMeta
 
 NoteKind = Literal["input", "steering", "harness", "summary", "remark", "abort", "setting", "event"]
 
