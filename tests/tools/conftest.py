@@ -16,8 +16,9 @@ import pytest_asyncio
 
 from agent_lsp.engine.ports import ToolResult
 from agent_lsp.messages.content import ToolCall
-from agent_lsp.tools.builtin import ToolContext, builtin_tools
+from agent_lsp.tools.builtin import builtin_tools
 from agent_lsp.tools.disk import DiskEditor
+from agent_lsp.tools.late import ToolContext
 from agent_lsp.tools.processes import Commands, Processes
 from agent_lsp.tools.toolset import ToolLimits, Toolset
 from agent_lsp.tools.workspace import Workspace

@@ -13,8 +13,9 @@ import pytest_asyncio
 
 from agent_lsp.policy.paths import PathRules
 from agent_lsp.tools import sandbox as module
-from agent_lsp.tools.builtin import ToolContext, builtin_tools
+from agent_lsp.tools.builtin import builtin_tools
 from agent_lsp.tools.disk import DiskEditor
+from agent_lsp.tools.late import ToolContext
 from agent_lsp.tools.processes import Processes
 from agent_lsp.tools.sandbox import Sandbox
 from agent_lsp.tools.toolset import Toolset

@@ -10,9 +10,9 @@ import pytest
 from agent_lsp.engine.ports import ToolResult
 from agent_lsp.policy.access import Access, TextPreview
 from agent_lsp.tools.arguments import Arguments
-from agent_lsp.tools.builtin import ToolContext, builtin_tools
+from agent_lsp.tools.builtin import builtin_tools
 from agent_lsp.tools.errands import NoSubagents
-from agent_lsp.tools.late import late_tools
+from agent_lsp.tools.late import ToolContext, late_tools
 from agent_lsp.tools.tool import End, Spec, failed
 from agent_lsp.tools.toolset import ToolLimits, Toolset
 from agent_lsp.tools.workspace import Workspace
