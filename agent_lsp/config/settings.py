@@ -1,8 +1,9 @@
 """The one model of the configuration, and the verdict on what was said."""
 
+from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from agent_lsp.config import builtin, sections
@@ -85,7 +86,7 @@ def validate(merged: Merged) -> Settings:
     """
     problems = _providers_without_api(merged)
     try:
-        settings = Settings.model_validate(merged.values)
+        settings = _read(merged.values)
     except ValidationError as error:
         problems += [_problem(merged, detail) for detail in error.errors(include_url=False)]
         # The original holds the values, credentials among them, and a traceback would show them.
@@ -93,6 +94,16 @@ def validate(merged: Merged) -> Settings:
     if problems:
         raise InvalidSettings(problems)
     return settings
+
+
+def _read(values: Mapping[str, Any]) -> Settings:
+    """`Settings.model_validate(values)`, with a validator of what was said alone: one of everything takes 4 ms."""
+    said = {name: field for name, field in Settings.model_fields.items() if name in values}
+    if not said:
+        return Settings.model_construct()
+    fields: dict[str, Any] = {name: (field.annotation, field) for name, field in said.items()}
+    read = create_model("Said", __base__=Section, **fields).model_validate(values)
+    return Settings.model_construct(set(said), **{name: getattr(read, name) for name in said})
 
 
 def _providers_without_api(merged: Merged) -> list[Problem]:

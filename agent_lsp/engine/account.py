@@ -1,4 +1,4 @@
-"""What a run comes to: its result, and the account that is kept for it."""
+"""What runs and compactions come to: their results, and the account that is kept of a run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from agent_lsp.engine.attempt import Attempt
     from agent_lsp.engine.hooks import RunStatus
     from agent_lsp.engine.ports import Outcome
+    from agent_lsp.messages.content import StopReason
 
 
 @frozen
@@ -37,6 +38,19 @@ class RunResult:
     goal: GoalResult | None = None
     outcome: str | None = None
     """What a policy makes of the end, in its own words."""
+
+
+Availability = Literal["ok", "unsupported", "empty", "just_compacted"]
+"""Whether a compaction by hand would do anything."""
+
+
+@frozen
+class CompactionResult:
+    """What a compaction came to; the tokens are those of all of its attempts."""
+
+    status: StopReason
+    error_message: str | None = None
+    usage: TokenCounts = field(default_factory=TokenCounts)
 
 
 class Account:

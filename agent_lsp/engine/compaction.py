@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from agent_lsp.engine.account import Availability, CompactionResult
 from agent_lsp.engine.attempt import Attempt
 from agent_lsp.engine.backoff import Ladder
 from agent_lsp.engine.pause import Pause
@@ -27,27 +28,16 @@ from agent_lsp.messages.events import (
     CompactionReason,
     TokenCounts,
 )
-from agent_lsp.slotted import field, frozen, replace
+from agent_lsp.slotted import replace
 
 if TYPE_CHECKING:
     from agent_lsp.engine.hooks import HistoryPlan
     from agent_lsp.engine.interrupt import Interrupt
     from agent_lsp.engine.runtime import Runtime
 
-Availability = Literal["ok", "unsupported", "empty", "just_compacted"]
-
 _CORRECTION = "That was no summary. Call no tool now; answer with the summary alone, between [summary] and [/summary]."
 _SHORTENED_CHARS = (4000, 1000, 200)
 """Longest tool output in a compaction request that was refused as too long: the first, second and third time."""
-
-
-@frozen
-class CompactionResult:
-    """What a compaction came to; the tokens are those of all of its attempts."""
-
-    status: StopReason
-    error_message: str | None = None
-    usage: TokenCounts = field(default_factory=TokenCounts)
 
 
 def availability(runtime: Runtime) -> Availability:

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from agent_lsp.engine import title
-from agent_lsp.engine.compaction import Availability, CompactionResult, availability
+from agent_lsp.engine.account import CompactionResult
 from agent_lsp.engine.hooks import Hooks, Terms
 from agent_lsp.engine.options import EngineOptions
 from agent_lsp.engine.ports import LLM, Commit, Ports, StateChange, ThinkingLevel
@@ -16,7 +15,7 @@ from agent_lsp.engine.tasks import CompactionTicket, Tasks, Ticket
 from agent_lsp.messages.events import CompactionMode, ContextSeed, SessionUpdate, Subagent, TokenCounts
 
 if TYPE_CHECKING:
-    from agent_lsp.engine.account import RunResult
+    from agent_lsp.engine.account import Availability, RunResult
     from agent_lsp.engine.goal import Goal
     from agent_lsp.engine.steering import Steering
     from agent_lsp.messages.content import Content, Partial, UserContent
@@ -192,6 +191,8 @@ class Session:
 
     def compactability(self) -> Availability:
         """Whether a compaction by hand would do anything."""
+        from agent_lsp.engine.compaction import availability
+
         return availability(self._runtime)
 
     def start_compaction(self, mode: CompactionMode | None = None) -> CompactionTicket | None:
@@ -213,6 +214,8 @@ class Session:
 
     async def generate_title(self) -> str | None:
         """A title for the conversation, by one request beside everything else; None when the model gives none."""
+        from agent_lsp.engine import title
+
         return await title.generate(self._runtime)
 
     def seed(self, messages: Sequence[Content]) -> None:

@@ -1,4 +1,8 @@
-"""One task or one compaction at a time; further tasks wait their turn, first come first served."""
+"""One task or one compaction at a time; further tasks wait their turn, first come first served.
+
+What tasks consist of (the turn loop, goals, compaction) is imported when the first of them begins: a session that was
+only opened needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,19 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agent_lsp.engine.account import RunResult
-from agent_lsp.engine.compaction import Compaction, CompactionResult
-from agent_lsp.engine.goal import Goal, Pursuit
+from agent_lsp.engine.account import CompactionResult, RunResult
 from agent_lsp.engine.hooks import Terms
 from agent_lsp.engine.interrupt import Interrupt
-from agent_lsp.engine.loop import Run
 from agent_lsp.engine.ports import Outcome, StateChange, ThinkingLevel
 from agent_lsp.errors import SessionBusy
 from agent_lsp.messages.events import CompactionMode, RunBegin
 from agent_lsp.slotted import frozen
 
 if TYPE_CHECKING:
+    from agent_lsp.engine.compaction import Compaction
+    from agent_lsp.engine.goal import Goal, Pursuit
+    from agent_lsp.engine.loop import Run
+    from agent_lsp.engine.ports import GoalFile
     from agent_lsp.engine.runtime import Runtime
     from agent_lsp.messages.content import Partial, UserContent
 
@@ -154,6 +159,8 @@ class Tasks:
         if self.is_busy:
             self._refuse()
         self._check_open()
+        from agent_lsp.engine.compaction import Compaction
+
         interrupt = Interrupt()
         compaction = Compaction(self._runtime, interrupt, "manual", mode)
         ticket = CompactionTicket(compaction, interrupt, asyncio.get_running_loop().create_future())
@@ -185,6 +192,8 @@ class Tasks:
     # --- a task ---
 
     def _start(self, ticket: Ticket) -> None:
+        from agent_lsp.engine.loop import Run
+
         run = Run(self._runtime, ticket.run_id, ticket.thinking_level)
         self._run = (ticket, run)
         self._runtime.run_id, self._runtime.interrupt = ticket.run_id, run.interrupt
@@ -198,7 +207,7 @@ class Tasks:
         begun = RunBegin(run_id=run.run_id, expected=terms.expected, max_retries=terms.max_retries)
         self._runtime.emit(begun, traced_only=True)
         file = self._runtime.goal_file
-        task = Pursuit(self._runtime, run, ticket.goal, file) if ticket.goal and file else run
+        task = _pursuit(self._runtime, run, ticket.goal, file) if ticket.goal and file else run
         result = self._runtime.hooks.ended(await task.drive(ticket.input))
         if result.status == "aborted" and self._runtime.hooks.waits_for_tools():
             await run.interrupt.released(call.task for call in run.calls() if call.task)
@@ -252,3 +261,9 @@ class Tasks:
         self._runtime.set_state(StateChange("idle"))
         self._advance()
         ticket.result.set_result(CompactionResult("failed", _BUG))
+
+
+def _pursuit(runtime: Runtime, run: Run, goal: Goal, file: GoalFile) -> Pursuit:
+    from agent_lsp.engine.goal import Pursuit
+
+    return Pursuit(runtime, run, goal, file)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from agent_lsp.loop.contract import system_prompt
 from agent_lsp.loop.policy import Around, LoopPolicy
 from agent_lsp.loop.records import Entry, Records
 from agent_lsp.loop.reducer import Reducer
@@ -68,6 +67,8 @@ class LoopSession:
 
     def snapshot(self) -> Entry:
         """The records as JSON values, which nothing changes any more."""
+        from agent_lsp.loop.contract import system_prompt
+
         base = self._surroundings.base_prompt()
         tools: Sequence[ToolSpec] = self._surroundings.around.tools()
         return self.records.snapshot(system_prompt(base, tools), base)

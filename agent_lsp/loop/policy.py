@@ -1,6 +1,7 @@
 """The rules of a loop session, at the engine's hooks: limits, repeats, variables, what an answer must be.
 
-It decides by the records, which the stream has brought up to date just before, and keeps no second account.
+It decides by the records, which the stream has brought up to date just before, and keeps no second account. Every
+session has a policy and few are ever in loop mode, so what only that mode needs is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -12,13 +13,9 @@ from pydantic_core import from_json, to_json
 
 from agent_lsp.engine.hooks import CallEnd, HistoryPlan, Hooks, Retry, Stop
 from agent_lsp.engine.ports import LLM, CallBegin, CallDelta, Outcome, Part, SegmentEnd, ToolResult
-from agent_lsp.loop import compression, endings
+from agent_lsp.loop import endings
 from agent_lsp.loop.marks import Mark, reason_of
 from agent_lsp.loop.options import CANNOT_COMPLETE, FINAL_ANSWER, LoopOptions
-from agent_lsp.loop.planned_llm import PlannedLLM
-from agent_lsp.loop.preparation import Child, PreparationFailed, is_answer, prepare
-from agent_lsp.loop.reader import Planned, arguments, single_string
-from agent_lsp.loop.rendering import unreadable_note
 from agent_lsp.loop.turn_reducer import SAME_RESULTS
 from agent_lsp.loop.variables import UnknownVariable
 from agent_lsp.messages import markers
@@ -28,6 +25,7 @@ from agent_lsp.slotted import frozen, replace
 
 if TYPE_CHECKING:
     from agent_lsp.engine.account import RunResult
+    from agent_lsp.loop.preparation import Child
     from agent_lsp.loop.records import CallRecord, Turn
     from agent_lsp.loop.reducer import Reducer
     from agent_lsp.messages.envelope import SessionMeta
@@ -78,6 +76,9 @@ class LoopPolicy(Hooks):
         self._known = messages
         if not self._is_on:
             return None
+        from agent_lsp.loop import compression
+        from agent_lsp.loop.planned_llm import PlannedLLM
+
         summarizer = self._around.summarizer
         planned = PlannedLLM(summarizer(), str, self._options.max_output_chars) if summarizer else None
         return compression.plan(messages, self._limits, planned)
@@ -101,6 +102,8 @@ class LoopPolicy(Hooks):
         preparation, child = self._options.preparation, self._around.child
         if preparation is None or child is None:
             return ()
+        from agent_lsp.loop.preparation import PreparationFailed, prepare
+
         try:
             text = await prepare(preparation, child, self._known)
         except PreparationFailed as error:
@@ -109,6 +112,9 @@ class LoopPolicy(Hooks):
 
     async def _answering(self, pending: CallRecord, said: str) -> Sequence[Part]:
         """The call that takes the words as an answer; nothing when they are a prompt of their own."""
+        from agent_lsp.loop.preparation import is_answer
+        from agent_lsp.loop.reader import Planned, arguments, single_string
+
         tools = {tool.name: tool for tool in self._around.tools()}
         spec = tools.get(pending.tool)
         others = (name for name in tools if name != pending.tool)
@@ -146,6 +152,8 @@ class LoopPolicy(Hooks):
             return Stop("malformed", endings.error_limit(self._limits.max_errors), outcome.message)
         if outcome.reply is None:
             return None
+        from agent_lsp.loop.rendering import unreadable_note
+
         note = unreadable_note(outcome.reply, outcome.message or "it could not be read")
         return Retry(Text(role="user", text=note, sender="harness"))
 

@@ -10,7 +10,7 @@ from agent_lsp.server.methods import CompactAnswer, CompactParams, SessionParams
 from agent_lsp.wire.service import Call, Method
 
 if TYPE_CHECKING:
-    from agent_lsp.engine.compaction import Availability
+    from agent_lsp.engine.account import Availability
     from agent_lsp.engine.tasks import CompactionTicket
     from agent_lsp.server.hub import Hub, Served
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from agent_lsp.engine.compaction import Availability
+from agent_lsp.engine.account import Availability
 from agent_lsp.engine.ports import SessionState, ThinkingLevel
 from agent_lsp.messages.content import StopReason
 from agent_lsp.messages.events import CompactionMode, TokenCounts

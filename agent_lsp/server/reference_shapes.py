@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict
 
-from agent_lsp.engine.compaction import Availability
+from agent_lsp.engine.account import Availability
 from agent_lsp.engine.ports import Permission
 from agent_lsp.messages.content import StopReason
 from agent_lsp.server.methods import Input, ModelRef, Result

@@ -99,9 +99,10 @@ def refuse(status, message="refused", **headers):
 
 
 class ModelServer:
-    """Serves a script; `async with` starts and ends it."""
+    """Serves a script; `async with` starts and ends it. `tls`: the context of a server that is asked by HTTPS."""
 
-    def __init__(self):
+    def __init__(self, tls=None):
+        self._tls = tls
         self.asked: list[Asked] = []
         self.accepted = 0
         self.models: tuple[str, ...] = ()
@@ -122,10 +123,10 @@ class ModelServer:
     @property
     def url(self):
         host, port = self._server.sockets[0].getsockname()
-        return f"http://{host}:{port}"
+        return f"{'https' if self._tls else 'http'}://{host}:{port}"
 
     async def __aenter__(self):
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls)
         return self
 
     async def __aexit__(self, *_):

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import ssl
 from urllib.parse import urlsplit
 
 import pytest
+import trustme
 
 from tests.e2e.launch import AGENT_LSP
-from tests.e2e.model_server import refuse, say, use
+from tests.e2e.model_server import ModelServer, refuse, say, use
 
 pytestmark = pytest.mark.asyncio
 KEY, NEW_KEY = "sk-kept-in-a-ring-4471", "sk-kept-in-a-ring-8802"
@@ -134,6 +136,21 @@ async def test_a_server_that_never_answers_holds_nothing_up(greet, at_port):
     peer.notify("exit")
     await peer.until_gone()
     server.close()
+
+
+async def test_a_provider_is_asked_by_https_as_any_other_though_a_start_brings_no_tls(greet, options, tmp_path):
+    authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    async with ModelServer(tls) as model:
+        model.script([say("Safe", " and sound.")])
+        chat = options["providers"]["chat"] | {"baseUrl": f"{model.url}/v1"}
+        variables = {"SSL_CERT_FILE": str(tmp_path / "authority.pem")}
+        peer = await greet(providers={"chat": chat}, variables=variables)
+        result = await peer.ask("agent/run", {"input": "go"})
+        await peer.leave()
+    assert (result["status"], result["text"]) == ("completed", "Safe and sound.")
+    assert bytes(peer.server.errors) == b""
 
 
 async def test_the_command_line_lists_what_is_found(command, model, at_port):
