@@ -23,7 +23,8 @@ HOST = """
 import asyncio, json, sys
 from pathlib import Path
 from agent_lsp.messages.content import ToolCall
-from agent_lsp.tools.builtin import ToolContext, builtin_tools
+from agent_lsp.tools.builtin import builtin_tools
+from agent_lsp.tools.late import ToolContext
 from agent_lsp.tools.disk import DiskEditor
 from agent_lsp.tools.processes import Processes
 from agent_lsp.tools.toolset import ToolLimits, Toolset
