@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from agent_lsp import __version__
 
@@ -137,42 +136,17 @@ def _until_the_end(given: Flags, data_dir: str, run: Callable[[], int]) -> int:
     import gc
     import logging
 
+    from agent_lsp import lean_imports
     from agent_lsp.wire import logs
 
     gc.disable()  # until all is imported, which makes no garbage: looking for some costs a tenth of the start
-    _forgo_plugins()
-    _forgo_tls()
+    lean_imports.spare()
     logs.begin(given.log_level, given.log_file, data_dir)
     try:
         return run()
     except Exception:
         logging.getLogger(__name__).critical("the server has failed", exc_info=True)
         return 1
-
-
-def _forgo_plugins() -> None:
-    """Has pydantic look for no plugins of its own: it would read the metadata of every installed package.
-
-    That takes 22 ms of a start of 200 (where 100 packages are installed), and a plugin would see each message. A
-    pydantic that looks elsewhere for them is no quicker, and nothing else.
-    """
-    loader = ModuleType("pydantic.plugin._loader")
-    loader.__dict__["get_plugins"] = tuple
-    sys.modules.setdefault(loader.__name__, loader)
-
-
-def _forgo_tls() -> None:
-    """Has asyncio do as in a Python without OpenSSL: to bring it takes 7 ms, and nobody here asks asyncio for TLS.
-
-    Connections to providers are encrypted by httpx, which brings it when it is imported itself.
-    """
-    if "ssl" in sys.modules or "asyncio" in sys.modules:
-        return
-    sys.modules["ssl"] = cast("ModuleType", None)  # so that its import fails
-    try:
-        import asyncio  # noqa: F401
-    finally:
-        del sys.modules["ssl"]
 
 
 def _application() -> Build:

@@ -14,7 +14,7 @@ from agent_lsp.app.loops import Loops, replay
 from agent_lsp.app.models import Models
 from agent_lsp.app.outfit import Order, Outfit, outfit, purposes
 from agent_lsp.app.telemetry import Telemetry
-from agent_lsp.app.warm_up import CLIENT, WarmUp, import_client
+from agent_lsp.app.warm_up import CLIENT, WarmUp, import_client, import_engine
 from agent_lsp.app.workshop import Crew, Workshop, late_describer
 from agent_lsp.config.builtin import REHEARSAL
 from agent_lsp.config.sections import AgentProfile
@@ -240,6 +240,7 @@ class App:
 
     def warm_up(self, model: Model) -> None:
         """Imports what the first request will need, in a thread: the person is still typing."""
+        self._warming.begin(import_engine)
         self._warming.begin(self.workshop.warm_up)
         if model.endpoint.api != REHEARSAL:
             self._warming.begin(import_client)
@@ -289,7 +290,7 @@ class App:
 
     def _profile(self, name: str | None) -> AgentProfile:
         if name is None:
-            return AgentProfile()
+            return AgentProfile.model_construct()
         if name not in self.settings.agents:
             known = ", ".join(self.settings.agents) or "none is configured"
             raise InvalidParams("invalid params: agent", [("agent", f"no such profile; there are: {known}")])

@@ -40,6 +40,11 @@ class WarmUp:
         going.add_done_callback(self._going.discard)
 
 
+def import_engine() -> None:
+    """Imports what tasks consist of."""
+    import_module("agent_lsp.engine.loop")
+
+
 def import_client() -> None:
     """Imports the HTTP client."""
     import_module(CLIENT)

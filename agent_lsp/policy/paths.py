@@ -58,8 +58,8 @@ class PathRules:
         self._readable: tuple[Path, ...] = ()
         secrets = [home / name for home in self._homes for name in SECRETS]
         roots = (data_dir, *user_config, *secrets, *map(Path, SYSTEM_SECRETS))
-        both = dict.fromkeys(path for root in roots for path in (_spelled(root), _resolved(root)))
         self._roots = tuple(dict.fromkeys(map(_resolved, roots)))
+        both = dict.fromkeys((*map(_spelled, roots), *self._roots))
         self._forbidden = frozenset(_folded(path) for path in both)
         self._forbidden_identities = frozenset(filter(None, map(_identity, both)))
         self._deny = [PathGlob(pattern, self.workspace, next(iter(self._homes), None)) for pattern in deny]

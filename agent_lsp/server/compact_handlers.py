@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
-from agent_lsp.server.methods import CompactAnswer, CompactParams, SessionParams
+from agent_lsp.server.methods import SessionParams
+from agent_lsp.server.session_methods import CompactAnswer, CompactParams
 from agent_lsp.wire.service import Call, Method
 
 if TYPE_CHECKING:

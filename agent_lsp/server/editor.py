@@ -22,7 +22,6 @@ from agent_lsp.server.documents.findings import ClientFindings
 from agent_lsp.server.documents.saving import Saving
 from agent_lsp.server.uris import uri_of
 from agent_lsp.slotted import frozen, replace
-from agent_lsp.tools.diagnostics import Finding, tell
 from agent_lsp.tools.difference import difference, refine
 from agent_lsp.tools.editor import (
     Applied,
@@ -34,6 +33,7 @@ from agent_lsp.tools.editor import (
     Stale,
     Unreadable,
 )
+from agent_lsp.tools.findings import Finding, tell
 
 if TYPE_CHECKING:
     from agent_lsp.server.connection import Connection

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from agent_lsp.server.documents.positions import Places
 from agent_lsp.server.hub import Hub, refuse
-from agent_lsp.server.methods import Range, Result, SessionParams
+from agent_lsp.server.methods import Result, SessionParams
+from agent_lsp.server.shapes import Range
 from agent_lsp.sessions.edit_records import Edit, State
 from agent_lsp.wire.service import Call, Method
 

@@ -19,7 +19,7 @@ from agent_lsp.slotted import frozen
 
 if TYPE_CHECKING:
     from agent_lsp.server.connection import Connection
-    from agent_lsp.server.methods import HistoryParams
+    from agent_lsp.server.session_methods import HistoryParams
     from agent_lsp.sessions.open_session import OpenSession
     from agent_lsp.trace.history import End, Page
 

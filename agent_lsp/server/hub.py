@@ -12,8 +12,9 @@ from agent_lsp.server.approve import ClientPerson
 from agent_lsp.server.ask import ClientQuestions
 from agent_lsp.server.documents.store import Documents
 from agent_lsp.server.editor import ClientEditor
-from agent_lsp.server.methods import Input, SessionInfo
+from agent_lsp.server.methods import SessionInfo
 from agent_lsp.server.plain_person import PlainPerson
+from agent_lsp.server.shapes import Input
 from agent_lsp.server.stream import StreamSink
 from agent_lsp.server.uris import uri_of
 from agent_lsp.sessions.open_session import Client, Opener, OpenSession, SessionSpec

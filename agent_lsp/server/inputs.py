@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from agent_lsp.errors import InvalidParams
 from agent_lsp.messages import markers
 from agent_lsp.messages.content import ImageUrl, Text, UserContent
-from agent_lsp.server.methods import ImagePart, Input, InputPart, Position, Range, ResourcePart, TextPart
+from agent_lsp.server.shapes import ImagePart, Input, InputPart, Position, Range, ResourcePart, TextPart
 from agent_lsp.server.uris import path_of
 
 if TYPE_CHECKING:

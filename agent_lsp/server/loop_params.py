@@ -32,6 +32,16 @@ class PreparationParams(Params):
     retries: Annotated[int, Field(ge=0)] = 1
 
 
+def read(mode: Mode, params: NewParams) -> dict[str, Any]:
+    """What a new session is given, by the names of `SessionSpec`. Raises InvalidParams naming each wrong field."""
+    refuse_what_is_not_for(mode, params)
+    return {
+        "initial_history": read_history(mode, params.initial_history),
+        "limits": read_limits(params.limits),
+        "preparation": read_preparation(params.preparation),
+    }
+
+
 def refuse_what_is_not_for(mode: Mode, params: NewParams | RunParams) -> None:
     """Raises InvalidParams for what only loop mode knows."""
     if mode == "loop":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent_lsp.errors import ModelUnsettled, SessionNotFound
 from agent_lsp.server.late_handlers import LateHandlers
-from agent_lsp.server.methods import ModelTestParams, NoParams, Params
+from agent_lsp.server.methods import NoParams, Params
 from agent_lsp.slotted import replace
 from agent_lsp.wire.service import Call, Method
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agent_lsp.server.connection import Connection
     from agent_lsp.server.hub import Hub
     from agent_lsp.server.run_methods import RunParams
+    from agent_lsp.server.session_methods import ModelTestParams
 
 _RUN = "agent/run"
 
@@ -33,6 +34,8 @@ class ModelHandlers:
 
     def requests(self) -> dict[str, Method[Any]]:
         """The methods, by name."""
+        from agent_lsp.server.session_methods import ModelTestParams
+
         return {
             "agent/models": Method(NoParams, self.models),
             "agent/models/test": Method(ModelTestParams, self.test),

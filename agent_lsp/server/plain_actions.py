@@ -8,8 +8,9 @@ from typing import Annotated, Any, cast
 from pydantic import Field
 
 from agent_lsp.policy.visible import visible_line
-from agent_lsp.server.methods import Params, Position, Range
+from agent_lsp.server.methods import Params
 from agent_lsp.server.plain_capabilities import ANY_KIND, QUICK_FIX, REFACTOR, REWRITE
+from agent_lsp.server.shapes import Position, Range
 from agent_lsp.slotted import frozen
 
 END_OF_LINE = 2**31 - 1

@@ -12,18 +12,20 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agent_lsp.errors import InvalidParams, RequestRefused, SessionNotFound
-from agent_lsp.server.methods import CompactAnswer, Params, Range
+from agent_lsp.server.methods import Params
 from agent_lsp.server.plain_actions import CodeActionParams, code_actions
 from agent_lsp.server.plain_answers import Answers
 from agent_lsp.server.plain_arguments import ExecuteParams, Words, argument, is_given
 from agent_lsp.server.plain_capabilities import COMMANDS, takes_literals
 from agent_lsp.server.plain_lenses import Lenses
+from agent_lsp.server.shapes import Range
 from agent_lsp.wire.service import Call, Method
 
 if TYPE_CHECKING:
     from agent_lsp.server.connection import Connection
     from agent_lsp.server.hub import Hub, Served
     from agent_lsp.server.run_methods import AbortAnswer, RunAnswer, SteerAnswer
+    from agent_lsp.server.session_methods import CompactAnswer
 
 _INPUT = re.compile(r"^input\[")  # its parts are the arguments, in the same order
 

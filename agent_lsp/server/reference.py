@@ -13,6 +13,7 @@ from agent_lsp.server import methods as m
 from agent_lsp.server import reference_shapes as s
 from agent_lsp.server import reference_told as t
 from agent_lsp.server import run_methods as r
+from agent_lsp.server import session_methods as sm
 from agent_lsp.server.configuration import OptionsParams, TrustParams
 from agent_lsp.server.edits import ChosenParams, EditList, EditsParams
 from agent_lsp.server.page_handlers import PageAnswer
@@ -42,13 +43,15 @@ REQUESTS: Mapping[str, Exchange] = {
     "agent/session/resume": Exchange(
         m.NamedSessionParams, m.SessionInfo, "Goes on with a session that was closed, or that a crash has ended."
     ),
-    "agent/session/fork": Exchange(m.ForkParams, m.SessionInfo, "Makes a session that begins with another one's past."),
-    "agent/session/list": Exchange(m.ListParams, m.SessionList, "The sessions there are, newest first."),
+    "agent/session/fork": Exchange(
+        sm.ForkParams, m.SessionInfo, "Makes a session that begins with another one's past."
+    ),
+    "agent/session/list": Exchange(sm.ListParams, sm.SessionList, "The sessions there are, newest first."),
     "agent/session/history": Exchange(
-        m.HistoryParams, s.HistoryAnswer, "A session's messages, page by page, and what is going on in it."
+        sm.HistoryParams, s.HistoryAnswer, "A session's messages, page by page, and what is going on in it."
     ),
     "agent/session/update": Exchange(
-        m.UpdateParams, m.SessionInfo, "Changes settings of a session; model, mode and tools only between runs."
+        sm.UpdateParams, m.SessionInfo, "Changes settings of a session; model, mode and tools only between runs."
     ),
     "agent/session/close": Exchange(m.NamedSessionParams, s.Nothing, "Ends what runs; the trace stays."),
     "agent/session/delete": Exchange(m.NamedSessionParams, s.Nothing, "Closes it and removes what was kept of it."),
@@ -65,7 +68,7 @@ REQUESTS: Mapping[str, Exchange] = {
     "agent/unsteer": Exchange(r.UnsteerParams, s.Withdrawn, "Takes it back, as long as it was not delivered."),
     "agent/abort": Exchange(r.AbortParams, r.AbortAnswer, "Ends what runs, or a run that waits; answered once it has."),
     "agent/retryNow": Exchange(m.SessionParams, s.Skipped, "Ends the present wait before a retry."),
-    "agent/compact": Exchange(m.CompactParams, m.CompactAnswer, "Goes on from a summary of the conversation."),
+    "agent/compact": Exchange(sm.CompactParams, sm.CompactAnswer, "Goes on from a summary of the conversation."),
     "agent/compactability": Exchange(m.SessionParams, s.Compactability, "Whether that would do anything."),
     "agent/title": Exchange(m.SessionParams, s.Title, "Asks the model for a title."),
     "agent/edits": Exchange(EditsParams, EditList, "The agent's edits that still stand."),
@@ -73,11 +76,11 @@ REQUESTS: Mapping[str, Exchange] = {
     "agent/edits/undo": Exchange(
         ChosenParams, EditList, "Takes edits back; one whose text has changed since is refused, with the reason."
     ),
-    "agent/rules": Exchange(m.SessionParams, m.Rules, "What was allowed for longer than once."),
-    "agent/rules/revoke": Exchange(m.RevokeParams, m.Rules, "Allows it no longer, from now on."),
+    "agent/rules": Exchange(m.SessionParams, sm.Rules, "What was allowed for longer than once."),
+    "agent/rules/revoke": Exchange(sm.RevokeParams, sm.Rules, "Allows it no longer, from now on."),
     "agent/tools": Exchange(m.SessionParams, s.Tools, "The tools that a model is told of."),
     "agent/models": Exchange(m.NoParams, s.Models, "The models there are."),
-    "agent/models/test": Exchange(m.ModelTestParams, s.ModelTest, "Tries a model out with the smallest request."),
+    "agent/models/test": Exchange(sm.ModelTestParams, s.ModelTest, "Tries a model out with the smallest request."),
     "agent/usage": Exchange(UsageParams, s.Usage, "Tokens and costs, in a time, by model, day or session."),
     "agent/usage/page": Exchange(
         m.NoParams, PageAnswer, "Makes a page of HTML of what all sessions have used in the last 30 days."

@@ -12,8 +12,9 @@ from pydantic import ConfigDict
 from agent_lsp.engine.account import Availability
 from agent_lsp.engine.ports import Permission
 from agent_lsp.messages.content import StopReason
-from agent_lsp.server.methods import Input, ModelRef, Result
+from agent_lsp.server.methods import ModelRef, Result
 from agent_lsp.server.reference_told import ApproveParams, OmniMessage
+from agent_lsp.server.shapes import Input
 
 
 class Nothing(Result):

@@ -16,7 +16,7 @@ from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.server.hub import Hub, Served, refuse
 from agent_lsp.server.inputs import attached_files, read_input
 from agent_lsp.server.loop_params import check_retries, refuse_what_is_not_for
-from agent_lsp.server.methods import Input, SessionParams, model_name
+from agent_lsp.server.methods import SessionParams, model_name
 from agent_lsp.server.progress import Progress, new_token
 from agent_lsp.server.run_methods import (
     AbortAnswer,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from agent_lsp.engine.account import RunResult
     from agent_lsp.engine.tasks import CompactionTicket, Ticket
     from agent_lsp.server.connection import Connection
+    from agent_lsp.server.shapes import Input
 
 _TITLE_CHARS = 60
 

@@ -8,7 +8,8 @@ from agent_lsp.engine.account import GoalResult
 from agent_lsp.engine.hooks import RunStatus
 from agent_lsp.engine.ports import ThinkingLevel
 from agent_lsp.messages.events import Finish, TokenCounts
-from agent_lsp.server.methods import Input, ModelRef, Params, Result
+from agent_lsp.server.methods import ModelRef, Params, Result
+from agent_lsp.server.shapes import Input
 
 
 class GoalParams(Params):

@@ -1,4 +1,4 @@
-"""The handlers of sessions and of what there is: new, list, history, update, close, rules, tools."""
+"""The handlers of sessions that are there, and of what there is: list, history, update, close, rules, tools."""
 
 from __future__ import annotations
 
@@ -9,25 +9,18 @@ from typing import TYPE_CHECKING, Any
 from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.server.history import history
 from agent_lsp.server.hub import Hub, info
-from agent_lsp.server.loop_params import read_history, read_limits, read_preparation, refuse_what_is_not_for
-from agent_lsp.server.methods import (
+from agent_lsp.server.methods import NamedSessionParams, SessionInfo, SessionParams, model_name
+from agent_lsp.server.session_methods import (
     ForkParams,
     HistoryParams,
     ListParams,
-    NamedSessionParams,
-    NewParams,
     RevokeParams,
     RuleInfo,
     Rules,
-    SessionInfo,
     SessionList,
-    SessionParams,
     UpdateParams,
-    model_name,
 )
 from agent_lsp.server.uris import path_of
-from agent_lsp.sessions.open_session import SessionSpec
-from agent_lsp.slotted import replace
 from agent_lsp.wire.service import Call, Method
 
 if TYPE_CHECKING:
@@ -35,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class SessionHandlers:
-    """What makes, shows and ends sessions."""
+    """What resumes, shows and ends sessions."""
 
     def __init__(self, connection: Connection, hub: Hub) -> None:
         self._connection, self._hub = connection, hub
@@ -43,7 +36,6 @@ class SessionHandlers:
     def requests(self) -> dict[str, Method[Any]]:
         """The methods, by name."""
         return {
-            "agent/session/new": Method(NewParams, self.new),
             "agent/session/resume": Method(NamedSessionParams, self.resume),
             "agent/session/fork": Method(ForkParams, self.fork),
             "agent/session/list": Method(ListParams, self.list),
@@ -55,34 +47,6 @@ class SessionHandlers:
             "agent/rules/revoke": Method(RevokeParams, self.revoke),
             "agent/tools": Method(SessionParams, self.tools),
         }
-
-    def new(self, params: NewParams, call: Call) -> SessionInfo:
-        """`agent/session/new`."""
-        workspace = self._hub.opener.workspace
-        spec = SessionSpec(
-            workspace=path_of(params.workspace, "workspace") if params.workspace is not None else workspace,
-            model=model_name(params.model),
-            mode=params.mode,
-            approval_mode=params.approval_mode,
-            thinking_level=params.thinking_level,
-            system_prompt=params.system_prompt,
-            max_turns=params.max_turns,
-            agent=params.agent,
-            tags=tuple(params.tags) if params.tags is not None else None,
-            title=params.title or None,
-            ephemeral=params.ephemeral,
-        )
-        mode = self._hub.opener.mode_of(spec)
-        refuse_what_is_not_for(mode, params)
-        spec = replace(
-            spec,
-            initial_history=read_history(mode, params.initial_history),
-            limits=read_limits(params.limits),
-            preparation=read_preparation(params.preparation),
-        )
-        served = self._hub.create(spec)
-        call.after_answer(lambda: self._hub.opener.warm_up(served.session.model))
-        return info(served.session)
 
     def resume(self, params: NamedSessionParams, _: Call) -> SessionInfo:
         """`agent/session/resume`: an open session only becomes the current one."""

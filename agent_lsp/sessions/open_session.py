@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from agent_lsp.sessions.model_source import ModelSource
     from agent_lsp.sessions.slash import Commands
     from agent_lsp.tools.ask_user import Ask
-    from agent_lsp.tools.diagnostics import Findings
     from agent_lsp.tools.editor import Editor
+    from agent_lsp.tools.findings import Findings
     from agent_lsp.tools.toolset import Toolset
     from agent_lsp.trace.history import SessionTrace
     from agent_lsp.usage.report import GroupBy, UsageReport

@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from agent_lsp.policy.access import Access, Preview
-from agent_lsp.slotted import frozen
 from agent_lsp.tools.arguments import Arguments, PathText
+from agent_lsp.tools.findings import Findings, tell
 from agent_lsp.tools.tool import End, Spec, failed
 
 if TYPE_CHECKING:
     from agent_lsp.tools.workspace import Workspace
-
-Severity = Literal["error", "warning", "information", "hint"]
-_MOST_SHOWN = 200
-
-
-@frozen
-class Finding:
-    """Something that is wrong in a file; line and column count from 1."""
-
-    path: Path
-    line: int
-    column: int
-    severity: Severity
-    message: str
-    source: str = ""
-
-    def told(self) -> str:
-        """One line of text."""
-        words = " ".join(self.message.split())
-        return f"{self.line}:{self.column} {self.severity}: {words}" + (f" ({self.source})" if self.source else "")
-
-
-class Findings(Protocol):
-    """An editor that can tell what is wrong."""
-
-    async def __call__(self, path: Path | None) -> Sequence[Finding] | None:
-        """What is wrong in a file, or in all that the editor knows; None when it gives no answer in time."""
-        ...
 
 
 class DiagnosticsArgs(Arguments):
@@ -90,18 +62,3 @@ class Diagnostics:
         ]
         what = self._workspace.display(path) if path else "any file"
         yield End(tell(told, self._workspace.display) or f"The editor reports nothing for {what}.")
-
-
-def tell(findings: Iterable[Finding], display: Callable[[Path], str], most: int = _MOST_SHOWN) -> str:
-    """The findings below the names of their files, the first `most` of them."""
-    ordered = sorted(findings, key=lambda one: (str(one.path), one.line, one.column))
-    lines: list[str] = []
-    path: Path | None = None
-    for one in ordered[:most]:
-        if one.path != path:
-            path = one.path
-            lines.append(display(path))
-        lines.append(f"  {one.told()}")
-    if len(ordered) > most:
-        lines.append(f"[{len(ordered) - most} more]")
-    return "\n".join(lines)

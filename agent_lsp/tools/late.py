@@ -15,10 +15,10 @@ from agent_lsp.slotted import frozen
 
 if TYPE_CHECKING:
     from agent_lsp.tools.ask_user import Ask
-    from agent_lsp.tools.diagnostics import Findings
     from agent_lsp.tools.editor import Editor
     from agent_lsp.tools.errands import Subagents
     from agent_lsp.tools.exit_plan import PlanMode
+    from agent_lsp.tools.findings import Findings
     from agent_lsp.tools.processes import Commands
     from agent_lsp.tools.read_image import Describe
     from agent_lsp.tools.tool import Tool

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,7 +64,9 @@ class MemoryTrace:
         """The trace can still be read and takes no more lines; on the disk nothing is left."""
         self._closed = True
         if self._scratchpad:
-            await asyncio.to_thread(shutil.rmtree, self._scratchpad, ignore_errors=True)
+            from shutil import rmtree
+
+            await asyncio.to_thread(rmtree, self._scratchpad, ignore_errors=True)
 
     def _messages(self, start: int, stop: int) -> Iterator[tuple[Position, Message]]:
         for number in range(start, min(stop, len(self._lines))):

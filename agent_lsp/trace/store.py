@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 from collections.abc import Generator, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -155,7 +154,9 @@ class SessionStore:
         if self.exists(session_id) or not (scratchpad.is_dir() or page.is_file()):
             self._delete_traces(session_id)
         if scratchpad.is_dir():
-            shutil.rmtree(scratchpad)
+            from shutil import rmtree
+
+            rmtree(scratchpad)
         # Only now: whoever makes the page meanwhile looks afterwards whether the traces are still there.
         for made in (page, self._data.judged(session_id)):
             for one in (made, *made.parent.glob(f".{made.name}.*")):

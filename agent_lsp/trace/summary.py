@@ -99,8 +99,8 @@ class Scan:
     index: int = 0
     inode: int = 0
     offset: int = 0
-    totals: Totals = Totals()
-    shown: Totals = Totals()
+    totals: Totals = field(default_factory=Totals)
+    shown: Totals = field(default_factory=Totals)
 
 
 def scan(files: Sequence[TracePath], last: Scan | None = None) -> Scan:

@@ -9,8 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from agent_lsp.server.documents.params import ChangeParams, OpenParams, SaveParams
 from agent_lsp.server.documents.positions import column_to_index, lines_of
-from agent_lsp.server.documents.store import ChangeParams, Documents, OpenParams, SaveParams
+from agent_lsp.server.documents.store import Documents
 from agent_lsp.server.editor import BufferEditor, ClientEditor
 from agent_lsp.server.handshake import ClientInfo
 from agent_lsp.tools.disk import DiskEditor

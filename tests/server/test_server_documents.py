@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agent_lsp.server.documents.document import Change, Document
+from agent_lsp.server.documents.document import Document
+from agent_lsp.server.documents.params import Change, ChangeParams, OpenParams, SaveParams
 from agent_lsp.server.documents.positions import Places, column_to_index, index_to_column, lines_of
-from agent_lsp.server.documents.store import ChangeParams, Documents, OpenParams, SaveParams, file_of
-from agent_lsp.server.methods import Position, Range
+from agent_lsp.server.documents.store import Documents, file_of
+from agent_lsp.server.shapes import Position, Range
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 TEXTS = st.text(alphabet="a😀é\r\n\x0c\u2028", max_size=20)

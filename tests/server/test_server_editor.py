@@ -233,7 +233,7 @@ async def test_a_text_in_another_encoding_than_the_editor_thinks_is_never_saved_
     editor.close(buffer)
     buffer.path, buffer.uri, buffer.text = path, path.as_uri(), "caf\ufffd old\n"
     editor.buffers[buffer.uri] = buffer
-    from agent_lsp.server.documents.store import OpenParams
+    from agent_lsp.server.documents.params import OpenParams
 
     item = {"uri": buffer.uri, "version": 1, "text": buffer.text}
     editor.documents.opened(OpenParams.model_validate({"textDocument": item}))

@@ -12,8 +12,9 @@ from agent_lsp.app import build
 from agent_lsp.messages.markers import steering
 from agent_lsp.providers.scripted import call, fail, finish, gate, text, usage
 from agent_lsp.server import method_names
-from agent_lsp.server.methods import HistoryParams, ListParams, NewParams, RevokeParams, UpdateParams
+from agent_lsp.server.methods import NewParams
 from agent_lsp.server.run_methods import AbortParams, RunParams, SteerParams, UnsteerParams
+from agent_lsp.server.session_methods import HistoryParams, ListParams, RevokeParams, UpdateParams
 from tests.server.front_end import front_end
 
 pytestmark = pytest.mark.asyncio

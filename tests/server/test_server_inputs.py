@@ -11,7 +11,7 @@ from agent_lsp.errors import InvalidParams
 from agent_lsp.messages.content import ImageUrl, Text
 from agent_lsp.policy.paths import PathRules
 from agent_lsp.server.inputs import read_input, selection
-from agent_lsp.server.methods import ImagePart, Position, Range, ResourcePart, TextPart
+from agent_lsp.server.shapes import ImagePart, Position, Range, ResourcePart, TextPart
 from agent_lsp.server.uris import path_of, uri_of
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_lsp.messages.content import ToolCall
-from agent_lsp.tools.diagnostics import Finding, tell
+from agent_lsp.tools.findings import Finding, tell
 from agent_lsp.tools.tool import CURRENT_CALL
 
 pytestmark = pytest.mark.asyncio

@@ -12,7 +12,6 @@ import pytest
 import pytest_asyncio
 
 from agent_lsp.policy.paths import PathRules
-from agent_lsp.tools import sandbox as module
 from agent_lsp.tools.builtin import builtin_tools
 from agent_lsp.tools.disk import DiskEditor
 from agent_lsp.tools.late import ToolContext
@@ -157,6 +156,6 @@ def _stays(entry):
 
 
 async def test_without_bubblewrap_no_command_runs_and_the_reason_is_said(confined, home, monkeypatch):
-    monkeypatch.setattr(module.shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: None)
     output = await run(confined(), "echo ran > proof")
     assert "install bubblewrap" in output and not (home / "work/proof").exists()

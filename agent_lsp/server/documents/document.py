@@ -5,24 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agent_lsp.server.documents.positions import column_to_index, lines_of
-from agent_lsp.server.methods import Params, Position, Range
 from agent_lsp.tools import disk
 from agent_lsp.tools.editor import Snapshot
 
 Standing = Literal["clean", "dirty", "behind"]
 """`clean`: nothing is unsaved; `dirty`: something is; `behind`: nothing is, and the disk has another text since."""
 
+if TYPE_CHECKING:
+    from agent_lsp.server.documents.params import Change
+    from agent_lsp.server.shapes import Position, Range
+
 _NOT_LOOKED_AT = object()
-
-
-class Change(Params):
-    """One change of `textDocument/didChange`; without a range it is the whole text."""
-
-    text: str
-    range: Range | None = None
 
 
 class Document:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent_lsp.server.documents.store import Documents, file_of
 from agent_lsp.server.uris import uri_of
-from agent_lsp.tools.diagnostics import Finding, Severity
+from agent_lsp.tools.findings import Finding, Severity
 from agent_lsp.wire.peer_errors import ConnectionLost, PeerError
 
 if TYPE_CHECKING:

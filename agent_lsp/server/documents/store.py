@@ -6,44 +6,16 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from pydantic import Field
-
-from agent_lsp.server.documents.document import Change, Document
-from agent_lsp.server.methods import Params
+from agent_lsp.server.documents.document import Document
 from agent_lsp.wire.service import Observer
 
+if TYPE_CHECKING:
+    from agent_lsp.server.documents.params import ChangeParams, OpenParams, SaveParams
+
 _DRIVE = re.compile(r"/([A-Za-z]):(?=/|$)")
-
-
-class Item(Params):
-    """A document, named or whole."""
-
-    uri: str
-    version: int | None = None
-    text: str = ""
-
-
-class OpenParams(Params):
-    """`textDocument/didOpen`."""
-
-    text_document: Item
-
-
-class ChangeParams(Params):
-    """`textDocument/didChange`."""
-
-    text_document: Item
-    content_changes: list[Change] = Field(default_factory=list[Change])
-
-
-class SaveParams(Params):
-    """`textDocument/didSave`; `text` only where the client sends it."""
-
-    text_document: Item
-    text: str | None = None
 
 
 class Documents:
@@ -59,6 +31,8 @@ class Documents:
 
     def notifications(self) -> dict[str, Observer[Any]]:
         """The notifications, by name."""
+        from agent_lsp.server.documents.params import ChangeParams, OpenParams, SaveParams
+
         return {
             "textDocument/didOpen": Observer(OpenParams, self.opened),
             "textDocument/didChange": Observer(ChangeParams, self.changed),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent_lsp.tools.diagnostics import Finding
 from agent_lsp.tools.errands import NoSubagents
+from agent_lsp.tools.findings import Finding
 
 
 class Planning:
