@@ -400,7 +400,7 @@ async def test_a_title_is_asked_for_when_the_model_has_nothing_else_to_answer(tm
 
 
 async def test_no_command_runs_beside_a_sandbox_that_is_set(tmp_path, monkeypatch):
-    monkeypatch.setattr("agent_lsp.tools.sandbox.shutil.which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
     async with front_end(tmp_path, monkeypatch, tools={"sandbox": "bwrap"}, approvalMode="allow-all") as (
         client,
         model,

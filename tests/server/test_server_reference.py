@@ -13,12 +13,14 @@ from agent_lsp.server.protocol_schema import protocol_schema
 from agent_lsp.server.protocol_typescript import typescript
 from agent_lsp.server.run_handlers import RunHandlers
 from agent_lsp.server.session_handlers import SessionHandlers
+from agent_lsp.server.session_opening import SessionOpening
 from agent_lsp.server.snapshots import SnapshotHandlers
 from agent_lsp.server.usage_handlers import UsageHandlers
 
 
 def served():
     handlers = (
+        SessionOpening(None),
         SessionHandlers(None, None),
         RunHandlers(None, None),
         CompactHandlers(None),
