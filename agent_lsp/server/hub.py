@@ -14,7 +14,6 @@ from agent_lsp.server.documents.store import Documents
 from agent_lsp.server.editor import ClientEditor
 from agent_lsp.server.methods import SessionInfo
 from agent_lsp.server.plain_person import PlainPerson
-from agent_lsp.server.shapes import Input
 from agent_lsp.server.stream import StreamSink
 from agent_lsp.server.uris import uri_of
 from agent_lsp.sessions.open_session import Client, Opener, OpenSession, SessionSpec
@@ -24,6 +23,7 @@ from agent_lsp.trace.paths import new_session_id
 if TYPE_CHECKING:
     from agent_lsp.engine.tasks import Ticket
     from agent_lsp.server.connection import Connection
+    from agent_lsp.server.shapes import Input
     from agent_lsp.trace.history import Page
     from agent_lsp.trace.store import SessionStore, StoredSession
 
@@ -35,7 +35,7 @@ class Served:
     session: OpenSession
     sink: StreamSink
     person: ClientPerson | PlainPerson
-    given: dict[str, Input] = field(default_factory=dict[str, Input])
+    given: dict[str, Input] = field(default_factory=dict)
 
     def forget_settled(self) -> None:
         """Lets go of the inputs of runs that began and of steering that was delivered."""
