@@ -1,7 +1,8 @@
 """The entry point: the server when there is no command, else the command line.
 
 The server does things in an order that an editor notices: the standard streams are taken before anything could print
-on them, `initialize` is answered from the standard library, and only then the application is imported.
+on them, `initialize` is answered from the standard library, the first session is as soon as it is asked for, and
+meanwhile the application is imported.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agent_lsp import __version__
+from agent_lsp import __version__, lean_imports
 
 if TYPE_CHECKING:
     from agent_lsp.server.connection import Build
@@ -61,7 +62,7 @@ def _server(words: list[str], load: Callable[[], Build]) -> int:
     from agent_lsp.server.options import configure
 
     greeted = shake_hands(*streams, Handshake(configure(given.settings)))
-    return 1 if greeted is None else _serve(*streams, greeted, given, load)
+    return 1 if greeted is None else _serve(*streams, greeted, given, load, looks_early=True)
 
 
 def _acp(words: list[str]) -> int:
@@ -95,6 +96,7 @@ def _acp(words: list[str]) -> int:
         return 1
 
     def run() -> int:
+        lean_imports.spare()
         import asyncio
 
         from agent_lsp.acp.serving import serve
@@ -120,13 +122,32 @@ def _over_a_socket(given: Flags, load: Callable[[], Build]) -> int:
     return _serve(fd, fd, greeted, given, load)
 
 
-def _serve(read_fd: int, write_fd: int, greeted: Greeted, given: Flags, load: Callable[[], Build]) -> int:
+def _serve(
+    read_fd: int,
+    write_fd: int,
+    greeted: Greeted,
+    given: Flags,
+    load: Callable[[], Build],
+    *,
+    looks_early: bool = False,
+) -> int:
+    """Imports the application and runs it. `looks_early`: the descriptors carry what the decoder takes, as they are."""
+
     def run() -> int:
+        from agent_lsp.server.early_session import EarlySession
+
+        early = EarlySession(greeted, read_fd, write_fd, is_open=looks_early)
+        early.look()
+        lean_imports.spare()
+        early.look()
         import asyncio
 
         from agent_lsp.server.serving import serve
 
-        return asyncio.run(serve(read_fd, write_fd, greeted, load()))
+        early.look()
+        build = load()
+        early.look()
+        return asyncio.run(serve(read_fd, write_fd, greeted, build))
 
     return _until_the_end(given, greeted.configuration.origin.data_dir, run)
 
@@ -136,11 +157,9 @@ def _until_the_end(given: Flags, data_dir: str, run: Callable[[], int]) -> int:
     import gc
     import logging
 
-    from agent_lsp import lean_imports
     from agent_lsp.wire import logs
 
     gc.disable()  # until all is imported, which makes no garbage: looking for some costs a tenth of the start
-    lean_imports.spare()
     logs.begin(given.log_level, given.log_file, data_dir)
     try:
         return run()

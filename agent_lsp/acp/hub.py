@@ -18,7 +18,7 @@ from agent_lsp.errors import LimitExceeded, SessionNotFound, WorkspaceInvalid
 from agent_lsp.messages.events import SessionUpdate
 from agent_lsp.sessions.open_session import Client, Opener, OpenSession, SessionSpec
 from agent_lsp.slotted import frozen
-from agent_lsp.trace.paths import new_session_id
+from agent_lsp.trace.session_ids import new_session_id
 
 if TYPE_CHECKING:
     from agent_lsp.acp.connection import Connection

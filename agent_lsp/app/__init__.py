@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_lsp.app.opener import App
 from agent_lsp.app.upkeep import forget_old
-from agent_lsp.errors import InvalidParams
 from agent_lsp.server.handlers import service
 from agent_lsp.server.hub import Hub
-from agent_lsp.server.uris import path_of
+from agent_lsp.server.uris import workspace_of
 from agent_lsp.sessions.pages import Pages
 from agent_lsp.slotted import replace
 
@@ -33,7 +31,7 @@ def build(connection: Connection) -> Service:
     def warn(message: str) -> None:
         connection.notify("window/showMessage", {"type": _WARNING, "message": message})
 
-    app = App(greeted.configuration.origin, _workspace(greeted.client.workspace), os.environ, warn)
+    app = App(greeted.configuration.origin, workspace_of(greeted.client.workspace), os.environ, warn)
     hub = Hub(connection, app, app.store, app.settings.limits.max_sessions)
     pages = Pages(app.data, app.workshop.own_commands(), app.accounts.prices, app.accounts.store.flush)
 
@@ -50,12 +48,3 @@ def build(connection: Connection) -> Service:
                 opened.session.credential_changed()
 
     return replace(service(connection, hub, pages, configured), close=close)
-
-
-def _workspace(uri: str | None) -> Path:
-    """The folder that a client opened, else the working directory: what is open may not be on this machine at all."""
-    try:
-        return path_of(uri, "rootUri") if uri else Path.cwd()
-    except InvalidParams as error:
-        _log.warning("the workspace %.200r %s; sessions that name none work in %s", uri, error.errors[0][1], Path.cwd())
-        return Path.cwd()

@@ -22,7 +22,8 @@ from agent_lsp.config.settings import Settings, validate
 from agent_lsp.engine.ports import Ports
 from agent_lsp.engine.session import Session
 from agent_lsp.errors import AgentError, InvalidParams, WorkspaceInvalid
-from agent_lsp.messages.envelope import Message, SessionMeta, encode, timestamp
+from agent_lsp.messages.clock import timestamp
+from agent_lsp.messages.envelope import Message, SessionMeta, encode
 from agent_lsp.policy.approver import SessionApprover
 from agent_lsp.policy.grants import Grants
 from agent_lsp.policy.guard import Guard
@@ -45,7 +46,8 @@ from agent_lsp.sessions.plan_mode import SessionPlanMode
 from agent_lsp.slotted import replace
 from agent_lsp.tools.errands import Errand, NoSubagents
 from agent_lsp.trace.memory import MemoryTrace
-from agent_lsp.trace.paths import DataDir, new_session_id
+from agent_lsp.trace.paths import DataDir
+from agent_lsp.trace.session_ids import new_session_id
 from agent_lsp.trace.store import SessionStore
 from agent_lsp.trace.writer import TraceWriter
 
@@ -230,6 +232,7 @@ class App:
         meta = self._meta(session_id, spec, order.model, outfit).model_copy(update=origin)
         trace = MemoryTrace(meta, self.data) if spec.ephemeral else TraceWriter.new(self.data, meta, self._warn)
         opened = self._plug(meta, order.model, trace, outfit, spec)
+        opened.updated_at = meta.created_at
         if spec.system_prompt is None:
             opened.session.renew_prompt(outfit.equipment.instructions.prompt)
         return opened
@@ -279,7 +282,7 @@ class App:
             model_context_window=model.endpoint.context_window,
             system_prompt=spec.system_prompt or outfit.equipment.instructions.prompt(),
             workspace=str(spec.workspace),
-            created_at=timestamp(),
+            created_at=spec.created_at or timestamp(),
             tags=spec.tags,
             mode=self._loops.mode_of(spec.mode, model),
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from agent_lsp.cli.kept import DATA_DIR_HELP, data_dir, prices, show_page
 from agent_lsp.errors import AgentError, SessionNotFound
 from agent_lsp.policy.visible import visible_line
-from agent_lsp.trace.paths import is_session_id
+from agent_lsp.trace.session_ids import is_session_id
 from agent_lsp.trace.view.figures import plural
 from agent_lsp.trace.view.html import render
 from agent_lsp.trace.view.show import show

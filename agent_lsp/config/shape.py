@@ -151,6 +151,24 @@ TABLE: dict[str, Shape] = {
 }
 
 
+SESSION: dict[str, Shape] = {
+    "workspace": _text,
+    "model": lambda value: _text(value) or _fits(value, {"provider": _text, "model": _text}),
+    "mode": _one_of("native", "loop"),
+    "approvalMode": _one_of(*APPROVAL_MODES),
+    "thinkingLevel": _one_of(*THINKING_LEVELS),
+    "title": _text,
+    "ephemeral": _flag,
+}
+"""What a client usually says of a new session, as it says it."""
+
+
+def fits_session(params: Mapping[str, Any]) -> bool:
+    """True only for params of `agent/session/new` that its model would certainly accept as they are."""
+    model = params.get("model", "")
+    return _fits(params, SESSION) and (isinstance(model, str) or len(model) == 2)
+
+
 def fits(values: Mapping[str, Any]) -> bool:
     """True only when the model would certainly accept `values` (snake_case) without a warning."""
     return _fits(values, TABLE) and _providers_fit(values) and _mcp_servers_fit(values)

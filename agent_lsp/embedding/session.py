@@ -17,7 +17,7 @@ from agent_lsp.errors import ModelUnsettled, WorkspaceInvalid
 from agent_lsp.messages.content import Content, Text
 from agent_lsp.policy.trust import Trust
 from agent_lsp.sessions.open_session import Client, OpenSession, SessionSpec
-from agent_lsp.trace.paths import new_session_id
+from agent_lsp.trace.session_ids import new_session_id
 
 if TYPE_CHECKING:
     from agent_lsp.engine.account import RunResult

@@ -1,11 +1,10 @@
 """The envelope that travels everywhere: through the engine, in `agent/message` and in the trace, in the same bytes."""
 
-import time
-from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from agent_lsp.messages.clock import timestamp
 from agent_lsp.messages.content import Content, ModelPayload, Partial, Payload
 from agent_lsp.messages.events import Event, EventPayload, Mode
 
@@ -72,17 +71,6 @@ MESSAGE: TypeAdapter[Message] = TypeAdapter(
 _MODEL_TYPES = frozenset(
     f"{partial}{kind}" for kind in ("text", "thinking", "tool_call", "tool_call_output") for partial in ("", "partial_")
 ) | {"image_url", "inline_data"}
-
-
-def timestamp(now_s: float | None = None) -> str:
-    """The moment (seconds since the epoch, default now) as ISO 8601 in UTC with milliseconds."""
-    second, ms = divmod(int((time.time() if now_s is None else now_s) * 1000), 1000)
-    return f"{_whole_second(second)}.{ms:03d}Z"
-
-
-@lru_cache(maxsize=4)  # one strftime a second, not one a message
-def _whole_second(second: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
 def envelope(

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from agent_lsp.messages.envelope import timestamp
+from agent_lsp.messages.clock import timestamp
 from agent_lsp.policy.private_file import locked, read_object, write_object
 from agent_lsp.policy.visible import visible_line
 from agent_lsp.slotted import as_dict, frozen

@@ -49,6 +49,7 @@ class Decoder:
         self._skip_bytes = 0
         self._scanned = 0
         self._lost = False
+        self._returned: list[bytes | FramingError] = []
 
     def feed(self, data: bytes) -> None:
         """Adds what was read."""
@@ -60,6 +61,8 @@ class Decoder:
 
     def take(self) -> bytes | FramingError | None:
         """The next body, or the next error to answer, or None until more is fed."""
+        if self._returned:
+            return self._returned.pop(0)
         while True:
             if self._body_bytes is not None:
                 return self._take_body(self._body_bytes)
@@ -68,6 +71,10 @@ class Decoder:
                 return None
             if error := self._read_block(block):
                 return error
+
+    def put_back(self, items: list[bytes | FramingError]) -> None:
+        """Has `take` give these again, before anything else."""
+        self._returned[:0] = items
 
     def _take_body(self, size: int) -> bytes | None:
         if len(self._buffer) < size:

@@ -24,8 +24,8 @@ def shake_hands(read_fd: int, write_fd: int, handshake: Handshake, *, within_s: 
         os.set_blocking(fd, True)  # whoever made it may have thought otherwise
     deadline = None if within_s is None else time.monotonic() + within_s
     try:
-        while data := _read(read_fd, deadline):
-            _write(write_fd, b"".join(map(frame, handshake.feed(data))))
+        while data := read(read_fd, deadline):
+            write(write_fd, b"".join(map(frame, handshake.feed(data))))
             if handshake.greeted is not None or handshake.ended:
                 break
     except OSError:  # reset, or nobody reads the answers
@@ -33,7 +33,8 @@ def shake_hands(read_fd: int, write_fd: int, handshake: Handshake, *, within_s: 
     return handshake.greeted
 
 
-def _read(fd: int, deadline: float | None) -> bytes:
+def read(fd: int, deadline: float | None = None) -> bytes:
+    """What has come, waiting for it until then (monotonic; None: however long); empty at the end, or too late."""
     if deadline is not None:
         poll = select.poll()
         poll.register(fd, select.POLLIN)
@@ -42,7 +43,8 @@ def _read(fd: int, deadline: float | None) -> bytes:
     return os.read(fd, _READ_BYTES)
 
 
-def _write(fd: int, data: bytes) -> None:
+def write(fd: int, data: bytes) -> None:
+    """Writes all of it. OSError when nobody reads any more."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

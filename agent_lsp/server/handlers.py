@@ -45,8 +45,10 @@ _PAGES = ("agent/session/page", "agent/usage/page")
 
 def service(connection: Connection, hub: Hub, pages: Pages, configured: Callable[[Configuration], None]) -> Service:
     """What the connection serves, on the sessions of `hub`. `configured` gets the configuration whenever it changes."""
-    opening, models = SessionOpening(hub), ModelHandlers(connection, hub)
+    opening, models = SessionOpening(connection, hub), ModelHandlers(connection, hub)
     late = _Late(connection, hub, pages)
+    if promised := connection.greeted.promised:
+        opening.keep(promised)
     groups: Groups[Method[Any]] = {
         _SESSIONS: late.sessions,
         _CONTEXTS: late.contexts,

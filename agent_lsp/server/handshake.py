@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agent_lsp import __version__
 from agent_lsp.errors import FramingError, InvalidParams
@@ -16,6 +16,9 @@ from agent_lsp.server import method_names, parent
 from agent_lsp.server.framing import MAX_MESSAGE_BYTES, Decoder, begins_block
 from agent_lsp.server.plain_capabilities import offers_in_files, plain_capabilities
 from agent_lsp.wire import jsonrpc
+
+if TYPE_CHECKING:
+    from agent_lsp.server.early_session import PromisedSession
 
 POSITION_ENCODINGS = ("utf-8", "utf-16", "utf-32")
 _LOOKED_AT_BYTES = 4096
@@ -26,12 +29,13 @@ _INCREMENTAL = 2  # TextDocumentSyncKind
 class Configuration:
     """What was configured. `values` is the merged, checked configuration (nested, snake_case), `origin` its source.
 
-    `models` and `default_model` are what it says of models; `warnings` are lines for the person. `reload` reads it
+    `models` and `default_model` are what it says of models; `warnings` are lines for the person. `is_certain`: each
+    value is, as it stands in `values`, what the settings will have. `reload` reads it
     again with another settings section of the editor, another word on the trust (None: as it was found) and other
     options (None: those of `initialize`), and raises InvalidParams as `Configure` does.
     """
 
-    __slots__ = ("default_model", "models", "origin", "reload", "thinking_levels", "values", "warnings")
+    __slots__ = ("default_model", "is_certain", "models", "origin", "reload", "thinking_levels", "values", "warnings")
 
     def __init__(
         self,
@@ -42,8 +46,9 @@ class Configuration:
         default_model: dict[str, str] | None = None,
         thinking_levels: tuple[str, ...] = (),
         warnings: list[str] | None = None,
+        is_certain: bool = False,
     ) -> None:
-        self.values, self.origin, self.default_model = values, origin, default_model
+        self.values, self.origin, self.default_model, self.is_certain = values, origin, default_model, is_certain
         self.models, self.warnings, self.thinking_levels = models or [], warnings or [], thinking_levels
         self.reload: Reload = lambda settings, trusted, options: self
 
@@ -97,12 +102,16 @@ class ClientInfo:
 
 
 class Greeted:
-    """A handshake that went well: who the client is, what is configured, and the decoder with what came after."""
+    """A handshake that went well: who the client is, what is configured, and the decoder with what came after.
 
-    __slots__ = ("client", "configuration", "decoder")
+    `promised` is a session that the client was told of since.
+    """
+
+    __slots__ = ("client", "configuration", "decoder", "promised")
 
     def __init__(self, client: ClientInfo, configuration: Configuration, decoder: Decoder) -> None:
         self.client, self.configuration, self.decoder = client, configuration, decoder
+        self.promised: PromisedSession | None = None
 
 
 class Handshake:

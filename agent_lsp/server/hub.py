@@ -18,7 +18,7 @@ from agent_lsp.server.stream import StreamSink
 from agent_lsp.server.uris import uri_of
 from agent_lsp.sessions.open_session import Client, Opener, OpenSession, SessionSpec
 from agent_lsp.slotted import field, frozen
-from agent_lsp.trace.paths import new_session_id
+from agent_lsp.trace.session_ids import new_session_id
 
 if TYPE_CHECKING:
     from agent_lsp.engine.tasks import Ticket
@@ -56,15 +56,15 @@ class Hub:
         self._closing: set[asyncio.Task[None]] = set()
         self._current: str | None = None
 
-    def create(self, spec: SessionSpec) -> Served:
-        """Opens a new session, which becomes the current one.
+    def create(self, spec: SessionSpec, promised_id: str | None = None) -> Served:
+        """Opens a new session, which becomes the current one, under the id that its client was told already, if any.
 
         Raises LimitExceeded, WorkspaceInvalid, ModelUnavailable or InvalidParams.
         """
         self._make_room()
         if problem := _not_a_folder(spec.workspace):
             raise WorkspaceInvalid(f"{spec.workspace} {problem}", hint="name an existing folder as workspace")
-        session_id = new_session_id()
+        session_id = promised_id or new_session_id()
         return self._serve(session_id, lambda client: self.opener.open(session_id, spec, client))
 
     def resume(self, session_id: str) -> Served:

@@ -62,7 +62,8 @@ def _read(
             merged = merge(True)
     except ConfigError as error:
         raise InvalidParams(error.message, [(error.key or error.source, error.message)]) from error
-    if not shape.fits(merged.values):
+    is_certain = shape.fits(merged.values)
+    if not is_certain:
         _validate(merged)
     providers = merged.values.get("providers", {})
     return Configuration(
@@ -72,6 +73,7 @@ def _read(
         default_model=catalog.default_model(merged.values.get("default_model"), providers, environ),
         thinking_levels=shape.THINKING_LEVELS,
         warnings=merged.warnings,
+        is_certain=is_certain,
     )
 
 

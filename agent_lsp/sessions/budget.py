@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_lsp.engine.hooks import Hooks, Stop
 from agent_lsp.errors import AgentError
-from agent_lsp.messages.envelope import SessionMeta, timestamp
+from agent_lsp.messages.clock import timestamp
 from agent_lsp.messages.events import Event, SessionUpdate, TokenCounts, TokenUsage
 from agent_lsp.slotted import frozen
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agent_lsp.config import sections
     from agent_lsp.engine.account import RunResult
     from agent_lsp.messages.content import Content
+    from agent_lsp.messages.envelope import SessionMeta
 
 _log = logging.getLogger(__name__)
 _LOOK_S = 2.0

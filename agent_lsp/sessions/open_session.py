@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 from agent_lsp.config.sections import McpServer
 from agent_lsp.engine.ports import Sink, ThinkingLevel
 from agent_lsp.errors import InvalidParams, SessionBusy
-from agent_lsp.messages.envelope import Message, SessionMeta, timestamp
+from agent_lsp.messages.clock import timestamp
 from agent_lsp.messages.events import Mode, SessionUpdate
 from agent_lsp.slotted import field, frozen, mutable
 from agent_lsp.tools.late import useless
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agent_lsp.loop.loop_session import LoopSession
     from agent_lsp.loop.options import Preparation
     from agent_lsp.messages.content import Content
+    from agent_lsp.messages.envelope import Message, SessionMeta
     from agent_lsp.policy.approver import Person
     from agent_lsp.policy.grants import Grants
     from agent_lsp.policy.modes import ApprovalMode
@@ -59,6 +60,8 @@ class SessionSpec:
     limits: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Those of `config.sections.Loop` that were given, by name."""
     preparation: Preparation | None = None
+    created_at: str | None = None
+    """When it was asked for, if that was told already."""
 
 
 @frozen

@@ -13,7 +13,7 @@ from agent_lsp.messages.events import Subagent as SubagentEvent
 from agent_lsp.sessions.family import ChildPerson, ChildSink, ParentSink, SharedPerson
 from agent_lsp.sessions.open_session import Client, OpenSession
 from agent_lsp.tools.errands import Answer, Errand, note
-from agent_lsp.trace.paths import new_session_id
+from agent_lsp.trace.session_ids import new_session_id
 
 if TYPE_CHECKING:
     from agent_lsp.engine.account import RunResult

@@ -12,19 +12,17 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 from agent_lsp.errors import SessionNotFound
 from agent_lsp.slotted import frozen
+from agent_lsp.trace.session_ids import ID, is_session_id
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 
-_ID = re.compile(r"session-([0-9]{4})([0-9]{2})([0-9]{2})-[0-9]{6}-[0-9a-f]{8}")
-_FILE = re.compile(rf"({_ID.pattern})_([0-9]{{3,}})\.jsonl")
+_FILE = re.compile(rf"({ID.pattern})_([0-9]{{3,}})\.jsonl")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -34,16 +32,6 @@ class TracePath:
 
     index: int
     path: Path
-
-
-def new_session_id(now: datetime | None = None) -> str:
-    """An id nobody has: `session-YYYYMMDD-HHMMSS-<8 hex>` of the given moment (default: now, in UTC)."""
-    return f"session-{now or datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
-
-
-def is_session_id(text: str) -> bool:
-    """Whether the text has the form of a session id. One that has is safe as part of a path."""
-    return _ID.fullmatch(text) is not None
 
 
 def make_private(directory: Path) -> None:
@@ -131,7 +119,7 @@ def data_dir(option: str | None, environ: Mapping[str, str]) -> DataDir:
 
 
 def _checked(session_id: str) -> re.Match[str]:
-    if matched := _ID.fullmatch(session_id):
+    if matched := ID.fullmatch(session_id):
         return matched
     raise SessionNotFound(session_id, "that is not the form of a session id")
 

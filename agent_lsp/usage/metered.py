@@ -27,7 +27,8 @@ from agent_lsp.engine.ports import (
     ThinkingDelta,
     Trace,
 )
-from agent_lsp.messages.envelope import MESSAGE, Message, timestamp
+from agent_lsp.messages.clock import timestamp
+from agent_lsp.messages.envelope import MESSAGE, Message
 from agent_lsp.messages.events import (
     CompactionBegin,
     CompactionEnd,

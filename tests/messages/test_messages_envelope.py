@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from agent_lsp.messages.clock import timestamp
 from agent_lsp.messages.content import ImageUrl, InlineData, PartialText, Text, Thinking, ToolCall, ToolCallOutput
-from agent_lsp.messages.envelope import MESSAGE, EventMessage, MetaMessage, ModelMessage, encode, envelope, timestamp
+from agent_lsp.messages.envelope import MESSAGE, EventMessage, MetaMessage, ModelMessage, encode, envelope
 from agent_lsp.messages.events import Abort, RequestEnd, TokenCounts, ToolListReady, ToolSpec
 
 WORDS = st.text(max_size=20)

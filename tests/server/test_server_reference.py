@@ -20,7 +20,7 @@ from agent_lsp.server.usage_handlers import UsageHandlers
 
 def served():
     handlers = (
-        SessionOpening(None),
+        SessionOpening(None, None),
         SessionHandlers(None, None),
         RunHandlers(None, None),
         CompactHandlers(None),

@@ -8,7 +8,8 @@ import pytest
 from agent_lsp.messages.content import Text
 from agent_lsp.messages.envelope import SessionMeta, encode, envelope
 from agent_lsp.messages.events import RequestEnd, RunBegin, TokenCounts, TokenUsage
-from agent_lsp.trace.paths import DataDir, new_session_id
+from agent_lsp.trace.paths import DataDir
+from agent_lsp.trace.session_ids import new_session_id
 from agent_lsp.trace.writer import TraceWriter
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from agent_lsp.errors import SessionNotFound
-from agent_lsp.trace.paths import DataDir, data_dir, is_session_id, new_session_id
+from agent_lsp.trace.paths import DataDir, data_dir
+from agent_lsp.trace.session_ids import is_session_id, new_session_id
 
 ID = "session-20261129-212041-0123abcd"
 NO_IDS = [
@@ -23,7 +24,7 @@ NO_IDS = [
 
 def test_an_id_tells_the_moment_and_is_never_given_twice():
     now = datetime(2026, 11, 29, 21, 20, 41, tzinfo=UTC)
-    ids = {new_session_id(now) for _ in range(50)}
+    ids = {new_session_id(now.timestamp()) for _ in range(50)}
     assert len(ids) == 50
     assert all(re.fullmatch(r"session-20261129-212041-[0-9a-f]{8}", id) and is_session_id(id) for id in ids)
 

@@ -16,7 +16,7 @@ from agent_lsp.messages.events import (
     TokenUsage,
 )
 from agent_lsp.slotted import replace
-from agent_lsp.trace.paths import new_session_id
+from agent_lsp.trace.session_ids import new_session_id
 from agent_lsp.trace.store import SessionStore
 from agent_lsp.trace.summary import Totals, last_timestamp, scan
 

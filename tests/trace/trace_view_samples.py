@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from agent_lsp.messages.clock import timestamp
 from agent_lsp.messages.content import ImageUrl, Text, Thinking, ToolCall, ToolCallOutput
-from agent_lsp.messages.envelope import SessionMeta, encode, envelope, timestamp
+from agent_lsp.messages.envelope import SessionMeta, encode, envelope
 from agent_lsp.messages.events import (
     Abort,
     ApprovalDecision,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from agent_lsp.messages.envelope import timestamp
+from agent_lsp.messages.clock import timestamp
 from agent_lsp.messages.events import TokenCounts
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from agent_lsp.errors import SessionBusy, SessionNotFound
 from agent_lsp.slotted import field, frozen, mutable
-from agent_lsp.trace.paths import DataDir, is_session_id
 from agent_lsp.trace.reader import read_meta
+from agent_lsp.trace.session_ids import is_session_id
 
 if TYPE_CHECKING:
+    from agent_lsp.trace.paths import DataDir
     from agent_lsp.trace.store import SessionStore
 
 _DAY_S = 86400
