@@ -14,7 +14,7 @@ from agent_lsp.app import models
 from agent_lsp.providers.scripted import Scripted
 from agent_lsp.server.connection import Connection
 from agent_lsp.server.framing import Decoder, frame
-from agent_lsp.server.handshake import Handshake
+from agent_lsp.server.handshake import Greeted, Handshake
 from agent_lsp.server.options import configure
 from agent_lsp.server.outbox import Outbox
 
@@ -139,17 +139,20 @@ async def front_end(
     window: dict[str, Any] | None = None,
     plain: bool = False,
     capabilities: dict[str, Any] | None = None,
+    meanwhile: Callable[[Greeted], None] = lambda greeted: None,
     **options: Any,
 ):
     """A client of a whole server, and the model behind it.
 
-    `agent` is what the client declares of `agent/*`; a `plain` one declares nothing of it.
+    `agent` is what the client declares of `agent/*`; a `plain` one declares nothing of it. `meanwhile`: what happens
+    between the handshake and the start of the application. An option that is None is not given.
     """
     model = Scripted()
     monkeypatch.setattr(models, "LazyLLM", lambda find: model)
     workspace = folder / "work"
     workspace.mkdir(exist_ok=True)
     settings = {"dataDir": str(folder / "data"), "config": str(folder / "none.toml"), "titles": False}
+    given = {**settings, "defaultModel": "rehearsal/rehearsal", **options}
     declared = {"agent": {"protocolVersion": 1, "approve": True} if agent is None else agent}
     experimental = {} if plain else {"experimental": declared}
     shaken = Handshake(configure({}, {"HOME": str(folder)}))
@@ -160,11 +163,12 @@ async def front_end(
         "params": {
             "rootUri": workspace.as_uri(),
             "capabilities": {**experimental, "window": window or {}, **(capabilities or {})},
-            "initializationOptions": {"agent": {**settings, "defaultModel": "rehearsal/rehearsal", **options}},
+            "initializationOptions": {"agent": {name: one for name, one in given.items() if one is not None}},
         },
     }
     shaken.feed(frame(json.dumps(initialize).encode()))
     assert shaken.greeted is not None
+    meanwhile(shaken.greeted)
     client = Client()
     async with asyncio.TaskGroup() as tasks:
         client.connection = connection = Connection(shaken.greeted, tasks)
