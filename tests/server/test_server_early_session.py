@@ -4,12 +4,15 @@ import json
 import os
 
 import pytest
+from pydantic import ValidationError
 
+from agent_lsp.config import shape
 from agent_lsp.errors import ModelUnavailable
 from agent_lsp.server.early_session import EarlySession, PromisedSession, promise
 from agent_lsp.server.framing import Decoder, frame
 from agent_lsp.server.handshake import Handshake
 from agent_lsp.server.hub import Hub
+from agent_lsp.server.methods import NewParams
 from agent_lsp.server.options import configure
 from tests.server.front_end import front_end
 
@@ -113,6 +116,16 @@ def test_the_folder_is_the_one_that_is_named_else_the_one_that_is_open(tmp_path,
 @pytest.mark.parametrize(("options", "params"), UNCERTAIN.values(), ids=UNCERTAIN)
 def test_nothing_is_promised_where_anything_is_unusual(tmp_path, options, params):
     assert promise(greeted_with(tmp_path, options), params, {"HOME": str(tmp_path)}) is None
+
+
+@pytest.mark.parametrize("field", ["mode", "approvalMode", "thinkingLevel"])
+def test_each_choice_that_is_taken_for_right_is_right_for_the_model(field):
+    every = {*shape.APPROVAL_MODES, *shape.THINKING_LEVELS, "native", "loop", "auto", "ask-twice"}
+    taken = {choice for choice in every if shape.fits_session({field: choice})}
+    assert taken and all(NewParams.model_validate({field: choice}) for choice in taken)
+    for choice in every - taken:
+        with pytest.raises(ValidationError):
+            NewParams.model_validate({field: choice})
 
 
 @pytest.mark.asyncio
