@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agent_lsp import __version__, lean_imports
+from agent_lsp import __version__
 
 if TYPE_CHECKING:
     from agent_lsp.server.connection import Build
@@ -96,6 +96,8 @@ def _acp(words: list[str]) -> int:
         return 1
 
     def run() -> int:
+        from agent_lsp import lean_imports
+
         lean_imports.spare()
         import asyncio
 
@@ -134,6 +136,7 @@ def _serve(
     """Imports the application and runs it. `looks_early`: the descriptors carry what the decoder takes, as they are."""
 
     def run() -> int:
+        from agent_lsp import lean_imports
         from agent_lsp.server.early_session import EarlySession
 
         early = EarlySession(greeted, read_fd, write_fd, is_open=looks_early)
