@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
+from agent_lsp.policy.ancestry import Ancestry, identity
 from agent_lsp.policy.globs import PathGlob
 from agent_lsp.policy.sensitive import GUARDED_ENDINGS, GUARDED_FILES, GUARDED_FOLDERS, SECRETS, SYSTEM_SECRETS
 from agent_lsp.slotted import frozen
@@ -61,7 +62,7 @@ class PathRules:
         self._roots = tuple(dict.fromkeys(map(_resolved, roots)))
         both = dict.fromkeys((*map(_spelled, roots), *self._roots))
         self._forbidden = frozenset(_folded(path) for path in both)
-        self._forbidden_identities = frozenset(filter(None, map(_identity, both)))
+        self._forbidden_identities = frozenset(filter(None, map(identity, both)))
         self._deny = [PathGlob(pattern, self.workspace, next(iter(self._homes), None)) for pattern in deny]
 
     def let_read(self, *folders: Path) -> None:
@@ -80,6 +81,13 @@ class PathRules:
             return Place(path, "outside")  # nothing can be opened by such a name; it must not count as inside
         return Place(real, self._standing(path, real, writes))
 
+    def leads(self, path: Path) -> Path:
+        """Where the (absolute) path leads now, whatever that means: for whoever opens nothing there."""
+        try:
+            return _resolved(path)
+        except (ValueError, OSError, RuntimeError):
+            return path
+
     def hidden(self) -> list[Path]:
         """The roots of all that is forbidden, links resolved; of denied globs only those that name one path."""
         return [*self._roots, *(path for glob in self._deny for path in glob.named)]
@@ -92,14 +100,16 @@ class PathRules:
         spelled = _spelled(path)
         if not writes and self._is_readable(spelled, real):
             return "inside"
-        if self._is_forbidden(spelled) or (real != spelled and self._is_forbidden(real)):
+        led = Ancestry(real)
+        said = led if spelled == real else Ancestry(spelled)
+        if self._is_forbidden(said) or (led is not said and self._is_forbidden(led)):
             return "forbidden"
-        if self._scratchpad and _below(real, self._scratchpad) is not None:
+        if self._scratchpad and led.below(self._scratchpad) is not None:
             return "inside"
-        below = _below(real, self.workspace)
+        below = led.below(self.workspace)
         if below is None:
             return "outside"
-        return "guarded" if writes and (_runs_code(below) or _runs_code(_below(spelled, self.workspace))) else "inside"
+        return "guarded" if writes and (_runs_code(below) or _runs_code(said.below(self.workspace))) else "inside"
 
     def _is_readable(self, spelled: Path, real: Path) -> bool:
         is_below = any(real.is_relative_to(root) for root in self._readable)
@@ -108,14 +118,14 @@ class PathRules:
     def _is_denied(self, path: Path) -> bool:
         return any(glob.matches(path) for glob in self._deny)
 
-    def _is_forbidden(self, path: Path) -> bool:
-        if self._is_denied(path) or _is_own_process(path):
+    def _is_forbidden(self, asked: Ancestry) -> bool:
+        if self._is_denied(asked.path) or _is_own_process(asked.path):
             return True
-        if self._scratchpad and _below(path, self._scratchpad) is not None:
+        if self._scratchpad and asked.below(self._scratchpad) is not None:
             return False
-        folded = _folded(path)
+        folded = _folded(asked.path)
         return any(folded[:length] in self._forbidden for length in range(1, len(folded) + 1)) or any(
-            _identity(part) in self._forbidden_identities for part in (path, *path.parents)
+            part in self._forbidden_identities for part in asked.identities
         )
 
 
@@ -139,30 +149,6 @@ def _resolved(path: Path) -> Path:
 def _spelled(path: Path) -> Path:
     """The path with `.` and `..` undone as text, its links kept: pathlib has no such function."""
     return Path(os.path.abspath(path))  # noqa: PTH100
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """The file system's own name of what is at the path."""
-    try:
-        found = path.stat()
-    except (OSError, ValueError):
-        return None
-    return (found.st_dev, found.st_ino) if found.st_ino else None
-
-
-def _below(path: Path, root: Path) -> tuple[str, ...] | None:
-    """The components of the path below the root, None if it is not the root or below it.
-
-    Decided by spelling or, for another letter case or a bind mount, by identity.
-    """
-    parts, depth = path.parts, len(root.parts)
-    if parts[:depth] == root.parts:
-        return parts[depth:]
-    identity = _identity(root)
-    for ancestor in (path, *path.parents):
-        if identity is not None and _identity(ancestor) == identity:
-            return path.relative_to(ancestor).parts
-    return None
 
 
 def _fold(part: str) -> str:

@@ -64,7 +64,7 @@ class NestedInstructions:
 
     def _folders(self, path: Path) -> Iterator[Path]:
         """The folders that a place is in, below the workspace, outer ones first."""
-        real = self._paths.place(path).path
+        real = self._paths.leads(path)
         if not real.is_relative_to(self._paths.workspace):
             return
         inner = (real, *real.parents)
