@@ -53,46 +53,37 @@ class EarlySession:
         self._is_open = is_open and greeted.configuration.is_certain
 
     def look(self) -> None:
-        """Takes what has come by now, and answers if it is the request. Waits for nothing."""
-        while self._is_open and _has_come(self._read_fd):
-            try:
-                data = read(self._read_fd)
-                self._greeted.decoder.feed(data)
-                self._take()
-            except OSError:  # reset, or nobody reads the answer: the transport will find that, too
-                data = b""
-            self._is_open &= bool(data)
+        """Takes what one read brings now, and answers if that is the request. Waits for nothing."""
+        if not (self._is_open and _has_come(self._read_fd)):
+            return
+        try:
+            data = read(self._read_fd)
+            self._greeted.decoder.feed(data)
+            self._take()
+        except OSError:  # reset, or nobody reads the answer: the transport will find that, too
+            data = b""
+        self._is_open &= bool(data)
 
     def _take(self) -> None:
         decoder = self._greeted.decoder
-        before: list[bytes | FramingError] = []
-        while self._is_open and (item := decoder.take()) is not None:
-            if self._passes(item):
-                before.append(item)
-                continue
-            self._is_open = False
-            if not self._answered(item):
-                before.append(item)
-        decoder.put_back(before)
+        others: list[bytes | FramingError] = []
+        try:
+            while self._is_open and (item := decoder.take()) is not None:
+                said = jsonrpc.parse(item) if isinstance(item, bytes) else None
+                self._is_open = _does_not_matter(said)
+                if not self._answered(said):
+                    others.append(item)
+        finally:
+            decoder.put_back(others)
 
-    def _passes(self, item: bytes | FramingError) -> bool:
-        """Whether this says nothing that a new session would depend on, or that wants an answer."""
-        match jsonrpc.parse(item) if isinstance(item, bytes) else None:
-            case jsonrpc.Notification(method):
-                return method in ("initialized", "$/setTrace") or method.startswith("textDocument/")
-            case _:
-                return False
-
-    def _answered(self, item: bytes | FramingError) -> bool:
-        match jsonrpc.parse(item) if isinstance(item, bytes) else None:
-            case jsonrpc.Request(request_id, method, params) if method == METHOD:
-                told = promise(self._greeted, params)
-            case _:
-                return False
+    def _answered(self, said: jsonrpc.Incoming | None) -> bool:
+        if not isinstance(said, jsonrpc.Request) or said.method != METHOD:
+            return False
+        told = promise(self._greeted, said.params)
         if told is None:
             return False
-        write(self._write_fd, frame(jsonrpc.success(request_id, jsonrpc.dumps(told))))
-        self._greeted.promised = PromisedSession(told["sessionId"], told["createdAt"], params)
+        self._greeted.promised = PromisedSession(told["sessionId"], told["createdAt"], said.params)
+        write(self._write_fd, frame(jsonrpc.success(said.id, jsonrpc.dumps(told))))
         return True
 
 
@@ -164,6 +155,13 @@ def _compaction_at(endpoint: Endpoint, said: Mapping[str, Any]) -> int | None:
     given = {names[name]: value for name, value in said.items() if name in names}
     window = {"context_window": endpoint.context_window, "max_output_tokens": endpoint.max_output_tokens}
     return EngineOptions(**window, **given).compaction_at
+
+
+def _does_not_matter(said: jsonrpc.Incoming | None) -> bool:
+    """Whether it says nothing that a new session depends on, and wants no answer."""
+    if not isinstance(said, jsonrpc.Notification):
+        return False
+    return said.method in ("initialized", "$/setTrace") or said.method.startswith("textDocument/")
 
 
 def _has_come(fd: int) -> bool:

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from agent_lsp.config import shape
 from agent_lsp.errors import ModelUnavailable
+from agent_lsp.server import greeting
 from agent_lsp.server.early_session import EarlySession, PromisedSession, promise
 from agent_lsp.server.framing import Decoder, frame
 from agent_lsp.server.handshake import Handshake
@@ -175,6 +176,9 @@ class Talk:
     def leave(self):
         os.close(self._write_fd)
 
+    def close_answers(self):
+        os.close(self._answers_fd)
+
     def answers(self):
         decoder = Decoder()
         try:
@@ -214,6 +218,24 @@ def test_a_request_that_comes_in_pieces_and_late_is_answered_when_it_is_whole(ta
     talk.early.look()
     assert [one["id"] for one in talk.answers()] == [1]
     assert talk.left_over() == ["initialized"]
+
+
+def test_each_look_reads_once_so_that_nobody_can_hold_up_the_start(talk, monkeypatch):
+    monkeypatch.setattr(greeting, "_READ_BYTES", 100)
+    talk.say(INITIALIZED, OPENED, NEW)
+    looks = 0
+    while talk.greeted.promised is None:
+        talk.early.look()
+        looks += 1
+    assert looks > 2
+    assert talk.left_over() == ["initialized", "textDocument/didOpen"]
+
+
+def test_nothing_is_lost_when_nobody_reads_the_answer(talk):
+    talk.close_answers()
+    talk.say(INITIALIZED, NEW, {"id": 2, "method": "agent/run", "params": {"input": "go"}})
+    talk.early.look()
+    assert talk.left_over() == ["initialized", "agent/run"]
 
 
 @pytest.mark.parametrize(
