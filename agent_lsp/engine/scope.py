@@ -23,6 +23,11 @@ class TaskScope:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing can be started any more."""
+        return self._closed
+
     def spawn(
         self, work: Coroutine[Any, Any, _T], done: Callable[[asyncio.Task[_T]], None] | None = None
     ) -> asyncio.Task[_T]:

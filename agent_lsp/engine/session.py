@@ -268,4 +268,4 @@ class Session:
         """Aborts what runs, empties the queue, ends tools and tasks; within about 5 s."""
         await self._tasks.close()
         await asyncio.gather(self._runtime.environment.close(), self._runtime.scope.close())
-        await self._runtime.trace.sync()
+        await self._runtime.sync()

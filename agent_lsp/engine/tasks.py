@@ -218,7 +218,7 @@ class Tasks:
         if result.status == "aborted":  # whoever has stopped it is not kept waiting for the disk
             ticket.result.set_result(result)
         try:
-            await self._runtime.trace.sync()
+            await self._runtime.sync()
         finally:  # a close in the middle of it cancels this wait, and syncs by itself
             if not ticket.result.done():
                 ticket.result.set_result(result)
@@ -249,7 +249,7 @@ class Tasks:
         self._runtime.set_state(StateChange("idle"))
         self._advance()
         try:
-            await self._runtime.trace.sync()
+            await self._runtime.sync()
         finally:
             ticket.result.set_result(result)
 

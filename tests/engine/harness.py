@@ -271,6 +271,7 @@ class Lines:
 
     lines: list[bytes] = field(default_factory=list[bytes])
     synced: int = 0
+    syncs: int = 0
     sync_s: float = 0
     contexts: list[int] = field(default_factory=lambda: [0])
     heads: set[int] = field(default_factory=set[int])
@@ -292,6 +293,7 @@ class Lines:
 
     async def sync(self) -> None:
         count = len(self.lines)
+        self.syncs += 1
         await passing(self.sync_s)
         self.synced = max(self.synced, count)
 

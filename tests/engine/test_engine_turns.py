@@ -51,6 +51,36 @@ async def test_the_trace_has_run_and_input_before_what_is_streamed():
 
 
 @virtual
+async def test_what_a_request_came_to_is_on_the_disk_while_its_tool_still_runs():
+    async with Rig() as rig:
+        rig.llm.script([work("a", then=5)], [text("end")])
+        rig.start("go")
+        await passing(1)
+        assert "request_end:completed" in rig.labels() and "tool_call_output" not in rig.labels()
+        assert rig.trace.synced == len(rig.trace.lines)
+
+
+@virtual
+async def test_requests_that_end_in_quick_succession_share_a_sync_and_the_last_has_its_own():
+    async with Rig() as rig:
+        rig.llm.script(*[[work(f"c{n}", then=0.001)] for n in range(100)], [work("last", then=5)], [text("end")])
+        rig.start("go")
+        await passing(1)
+        assert 3 <= rig.trace.syncs <= 8, "one for each 20 ms of a tenth of a second, and the first and the last"
+        assert rig.trace.synced == len(rig.trace.lines)
+
+
+@virtual
+async def test_a_slow_disk_is_told_of_what_came_while_it_was_busy():
+    async with Rig() as rig:
+        rig.trace.sync_s = 2
+        rig.llm.script([work("a", then=0.5)], [work("b", then=60)], [text("end")])
+        rig.start("go")
+        await passing(10)
+        assert rig.trace.syncs == 2 and rig.trace.synced == len(rig.trace.lines)
+
+
+@virtual
 async def test_request_end_does_not_wait_for_tools():
     async with Rig() as rig:
         rig.llm.script([work("a", then=5)], [text("end")])
