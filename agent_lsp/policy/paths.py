@@ -112,7 +112,7 @@ class PathRules:
         return "guarded" if writes and (_runs_code(below) or _runs_code(said.below(self.workspace))) else "inside"
 
     def _is_readable(self, spelled: Path, real: Path) -> bool:
-        is_below = any(real.is_relative_to(root) for root in self._readable)
+        is_below = any(real.parts[: len(root.parts)] == root.parts for root in self._readable)
         return is_below and not self._is_denied(spelled) and not self._is_denied(real)
 
     def _is_denied(self, path: Path) -> bool:

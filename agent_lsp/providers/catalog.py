@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -174,6 +175,7 @@ _REHEARSAL = BuiltIn(REHEARSAL, "", default_model=REHEARSAL, models={REHEARSAL: 
 KNOWN: Mapping[str, BuiltIn] = {**BUILT_IN, **LOCAL, REHEARSAL: _REHEARSAL}
 
 
+@lru_cache(maxsize=64)  # asked twice for each request
 def is_loopback(url: str) -> bool:
     """Whether the URL's host is this machine, by name or address (names are not looked up)."""
     try:

@@ -10,12 +10,16 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import httpx
 
 from agent_lsp.providers.diagnosis import diagnose
 from agent_lsp.providers.failure import Reason, TransportError
+
+if TYPE_CHECKING:
+    from agent_lsp.providers.plain_http import PlainTransport
 
 CONNECT_TIMEOUT_S = 15.0
 _MAX_ERROR_BYTES = 256 * 1024
@@ -24,6 +28,7 @@ _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=16, keepa
 
 _Pools = dict[str, httpx.AsyncClient]
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, _Pools] = WeakKeyDictionary()
+_plain_transports: WeakKeyDictionary[asyncio.AbstractEventLoop, PlainTransport] = WeakKeyDictionary()
 
 _REASONS: tuple[tuple[type[Exception], Reason], ...] = (
     (httpx.ConnectTimeout, "connect"),
@@ -87,11 +92,16 @@ async def post(
     `silence_s` is how long the peer may send nothing; the clock runs only while we are reading. Redirects are not
     followed: a credential goes to the configured host and nowhere else.
     """
-    timeout = httpx.Timeout(silence_s, connect=min(CONNECT_TIMEOUT_S, silence_s))
+    connect_s = min(CONNECT_TIMEOUT_S, silence_s)
+    given = {"accept-encoding": "identity", **headers}
     try:
-        client = _pool(url, is_loopback=is_loopback)
-        request = client.build_request("POST", url, content=body, headers=dict(headers), timeout=timeout)
-        response = await client.send(request, stream=True)
+        if _kind(url, is_loopback=is_loopback) == "loopback":
+            response = await _plain().post(url, given, body, connect_s=connect_s, read_s=silence_s)
+        else:
+            client = _pool(url, is_loopback=is_loopback)
+            timeout = httpx.Timeout(silence_s, connect=connect_s)
+            request = client.build_request("POST", url, content=body, headers=given, timeout=timeout)
+            response = await client.send(request, stream=True)
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
         reason, detail = diagnose(error, url, is_loopback=is_loopback) or ("connect", _said(error))
         raise TransportError(reason, detail) from error
@@ -120,13 +130,16 @@ async def get(url: str, *, within_s: float) -> bytes | None:
 
 async def close() -> None:
     """Closes every connection of the running event loop."""
-    for client in _pools.pop(asyncio.get_running_loop(), {}).values():
+    loop = asyncio.get_running_loop()
+    for client in _pools.pop(loop, {}).values():
         await client.aclose()
+    if transport := _plain_transports.pop(loop, None):
+        await transport.aclose()
 
 
 def _pool(url: str, *, is_loopback: bool) -> httpx.AsyncClient:
     """The pool for such a URL. Proxies of the environment are for other machines only."""
-    kind = "remote" if not is_loopback else "loopback, TLS" if url.startswith("https:") else "loopback"
+    kind = _kind(url, is_loopback=is_loopback)
     pools = _pools.setdefault(asyncio.get_running_loop(), {})
     if kind not in pools:
         pools[kind] = httpx.AsyncClient(
@@ -140,11 +153,15 @@ def _pool(url: str, *, is_loopback: bool) -> httpx.AsyncClient:
     return pools[kind]
 
 
-def _plain() -> httpx.AsyncBaseTransport:
+def _kind(url: str, *, is_loopback: bool) -> str:
+    return "remote" if not is_loopback else "loopback, TLS" if url.startswith("https:") else "loopback"
+
+
+def _plain() -> PlainTransport:
     """The quicker way to a server on this machine; the test says by how much."""
     from agent_lsp.providers.plain_http import PlainTransport
 
-    return PlainTransport()
+    return _plain_transports.setdefault(asyncio.get_running_loop(), PlainTransport())
 
 
 def _trusted(kind: str) -> ssl.SSLContext | bool:

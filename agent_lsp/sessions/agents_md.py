@@ -22,6 +22,7 @@ class NestedInstructions:
 
     def __init__(self, paths: PathRules) -> None:
         self._paths = paths
+        self._touched: set[Path] = set()
         self._seen: set[Path] = set()
         self._told: set[str] = set()
         self._untold: list[str] = []
@@ -33,6 +34,9 @@ class NestedInstructions:
     def touched(self, access: Access) -> None:
         """A call has touched these places: what their folders say is due."""
         for path in (*access.paths, *([access.cwd] if access.cwd else [])):
+            if path in self._touched:
+                continue
+            self._touched.add(path)
             for folder in self._folders(path):
                 if folder not in self._seen:
                     self._seen.add(folder)
@@ -50,7 +54,7 @@ class NestedInstructions:
 
     def begin(self) -> None:
         """A fresh context begins, in which nothing was told yet."""
-        self._seen, self._told, self._untold = set(), set(), []
+        self._touched, self._seen, self._told, self._untold = set[Path](), set[Path](), set[str](), []
 
     def _find(self, folder: Path) -> None:
         text = self._read(folder)

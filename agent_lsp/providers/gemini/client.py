@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -54,12 +53,9 @@ class GeminiModel:
         self._endpoint = endpoint
         self._encoder = GeminiEncoder(endpoint)
 
-    async def stream(self, request: Request) -> AsyncGenerator[Part, None]:
+    def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Streams the reply."""
-        talk = _GeminiTalk(self._endpoint, self._encoder, request)
-        async with aclosing(exchange(self._endpoint, talk)) as parts:
-            async for part in parts:
-                yield part
+        return exchange(self._endpoint, _GeminiTalk(self._endpoint, self._encoder, request))
 
 
 class _GeminiTalk:

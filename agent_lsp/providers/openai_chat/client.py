@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from agent_lsp.providers import switches, thinking
@@ -30,12 +29,9 @@ class ChatModel:
         self._dialect = dialect_of(endpoint)
         self._encoder = ChatEncoder(endpoint, self._dialect)
 
-    async def stream(self, request: Request) -> AsyncGenerator[Part, None]:
+    def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Streams the reply."""
-        talk = _ChatTalk(self._endpoint, self._dialect, self._encoder, request)
-        async with aclosing(exchange(self._endpoint, talk)) as parts:
-            async for part in parts:
-                yield part
+        return exchange(self._endpoint, _ChatTalk(self._endpoint, self._dialect, self._encoder, request))
 
 
 class _ChatTalk:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from agent_lsp.providers import switches, thinking
@@ -43,12 +42,9 @@ class ResponsesModel:
         self._endpoint = endpoint
         self._encoder = ResponsesEncoder(endpoint)
 
-    async def stream(self, request: Request) -> AsyncGenerator[Part, None]:
+    def stream(self, request: Request) -> AsyncGenerator[Part, None]:
         """Streams the reply."""
-        talk = _ResponsesTalk(self._endpoint, self._encoder, request)
-        async with aclosing(exchange(self._endpoint, talk)) as parts:
-            async for part in parts:
-                yield part
+        return exchange(self._endpoint, _ResponsesTalk(self._endpoint, self._encoder, request))
 
 
 class _ResponsesTalk:
