@@ -129,7 +129,7 @@ class PeerConnection(ABC, Generic[Box]):
         """
         self._transport, self.outbox, self._has_left = transport, outbox, has_left
         self._questions = Questions(outbox.post, self.withdrawal)
-        self._dispatcher = Dispatcher(outbox.post, self.spawn, self._failure)
+        self._dispatcher = Dispatcher(outbox.post, outbox.flush, self.spawn, self._failure)
 
     def serve(self, service: Service) -> None:
         """Begins to dispatch, with what came meanwhile."""

@@ -29,11 +29,18 @@ Failure = Callable[[RequestId, Exception], bytes]
 class Dispatcher:
     """The requests of one client that are being answered.
 
-    `post` queues a body for the client, `spawn` starts a task, `failure` words what a handler has raised.
+    `post` queues a body for the client, `flush` sends what is queued, `spawn` starts a task, `failure` words what a
+    handler has raised.
     """
 
-    def __init__(self, post: Callable[[bytes], None], spawn: Spawn, failure: Failure = refusals.failure) -> None:
-        self._post, self._spawn, self._failure = post, spawn, failure
+    def __init__(
+        self,
+        post: Callable[[bytes], None],
+        flush: Callable[[], None],
+        spawn: Spawn,
+        failure: Failure = refusals.failure,
+    ) -> None:
+        self._post, self._flush, self._spawn, self._failure = post, flush, spawn, failure
         self._calls: dict[tuple[type, RequestId], Call] = {}
 
     def open(self) -> tuple[Call, ...]:
@@ -101,6 +108,7 @@ class Dispatcher:
                 _discard(work)
                 raise asyncio.CancelledError
             self._answer(call, jsonrpc.success(call.id, encoded(await work)))
+        self._flush()  # somebody has waited for it; what a read brings at once is answered together
 
     @contextmanager
     def _answering(self, call: Call) -> Generator[None]:
