@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 SYNC_EVERY_S = 0.02
 """Requests that end faster than this share a sync. Each is a thread's visit to the disk: 0.3 ms of a turn of 2.3."""
 
+REST_S = 0.002
+"""What has just happened is told before the disk is asked: its thread would take the interpreter from the answer."""
+
 
 class Runtime:
     """One session's ports and state. Everything said goes through `emit`: ledger, then trace, then sink."""
@@ -150,7 +153,8 @@ class Runtime:
     def sync_soon(self) -> None:
         """Has what was traced so far brought to the disk, beside what goes on; one at a time, and not without end."""
         if self._sync_due is None:
-            self._sync_due = asyncio.get_running_loop().call_at(self._synced_s + SYNC_EVERY_S, self._sync)
+            loop = asyncio.get_running_loop()
+            self._sync_due = loop.call_at(max(loop.time() + REST_S, self._synced_s + SYNC_EVERY_S), self._sync)
 
     async def sync(self) -> None:
         """Returns when all of it is on the disk; whatever was to be brought there soon is."""

@@ -217,6 +217,8 @@ class Tasks:
         self._advance()
         if result.status == "aborted":  # whoever has stopped it is not kept waiting for the disk
             ticket.result.set_result(result)
+            self._runtime.sync_soon()
+            return
         try:
             await self._runtime.sync()
         finally:  # a close in the middle of it cancels this wait, and syncs by itself
