@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from agent_lsp import __version__
 
 if TYPE_CHECKING:
+    from agent_lsp.acp.handshake import Greeted as GreetedByAcp
     from agent_lsp.server.connection import Build
     from agent_lsp.server.flags import Flags
     from agent_lsp.server.handshake import Greeted
@@ -92,9 +93,10 @@ def _acp(words: list[str]) -> int:
         return _complain(f"this protocol is spoken on standard input and output only\nusage: {USAGE}")
 
     greeted = shake_hands(*streams, Handshake(configure(given.settings)))
-    if greeted is None:
-        return 1
+    return 1 if greeted is None else _serve_acp(*streams, greeted, given)
 
+
+def _serve_acp(read_fd: int, write_fd: int, greeted: GreetedByAcp, given: Flags) -> int:
     def run() -> int:
         from agent_lsp import lean_imports
 
@@ -104,7 +106,7 @@ def _acp(words: list[str]) -> int:
         from agent_lsp.acp.serving import serve
         from agent_lsp.app.acp_front import build
 
-        return asyncio.run(serve(*streams, greeted, build))
+        return asyncio.run(serve(read_fd, write_fd, greeted, build))
 
     return _until_the_end(given, greeted.configuration.origin.data_dir, run)
 

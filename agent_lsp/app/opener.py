@@ -31,15 +31,7 @@ from agent_lsp.policy.modes import mode_named
 from agent_lsp.policy.rules import WorkspaceRules
 from agent_lsp.providers.keys import key_variables
 from agent_lsp.sessions.goal_file import ScratchpadGoalFile
-from agent_lsp.sessions.open_session import (
-    Client,
-    Model,
-    Opener,
-    OpenSession,
-    SessionSpec,
-    last_settings,
-    level_named,
-)
+from agent_lsp.sessions.open_session import Client, Model, Opener, OpenSession, SessionSpec, last_settings, level_named
 from agent_lsp.sessions.past import Past, read_committed, read_past, read_whole
 from agent_lsp.sessions.pictures import ScratchpadPictures
 from agent_lsp.sessions.plan_mode import SessionPlanMode

@@ -1,7 +1,4 @@
-"""What the engine is plugged into: a language model, an environment of tools, an approver, sinks.
-
-Protocols, not base classes: an implementation needs to import nothing but the values below.
-"""
+"""What the engine is plugged into: Protocols, so that whoever implements one imports nothing but the values below."""
 
 from __future__ import annotations
 

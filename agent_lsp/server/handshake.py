@@ -46,9 +46,8 @@ class Configuration:
         default_model: dict[str, str] | None = None,
         thinking_levels: tuple[str, ...] = (),
         warnings: list[str] | None = None,
-        is_certain: bool = False,
     ) -> None:
-        self.values, self.origin, self.default_model, self.is_certain = values, origin, default_model, is_certain
+        self.values, self.origin, self.default_model, self.is_certain = values, origin, default_model, False
         self.models, self.warnings, self.thinking_levels = models or [], warnings or [], thinking_levels
         self.reload: Reload = lambda settings, trusted, options: self
 

@@ -27,7 +27,7 @@ def configure(arguments: Mapping[str, Any], environ: Mapping[str, str] = os.envi
         ) -> Configuration:
             laid = given if options is None else options
             configuration = _read(client, laid, arguments, environ, settings, trusted)
-            configuration.reload = load
+            configuration.reload, configuration.is_certain = load, shape.fits(configuration.values)
             return configuration
 
         return load(None, None, None)
@@ -62,8 +62,7 @@ def _read(
             merged = merge(True)
     except ConfigError as error:
         raise InvalidParams(error.message, [(error.key or error.source, error.message)]) from error
-    is_certain = shape.fits(merged.values)
-    if not is_certain:
+    if not shape.fits(merged.values):
         _validate(merged)
     providers = merged.values.get("providers", {})
     return Configuration(
@@ -73,7 +72,6 @@ def _read(
         default_model=catalog.default_model(merged.values.get("default_model"), providers, environ),
         thinking_levels=shape.THINKING_LEVELS,
         warnings=merged.warnings,
-        is_certain=is_certain,
     )
 
 

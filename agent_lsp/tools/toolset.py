@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from agent_lsp.tools.shared import LateTools, Shared
 
 _log = logging.getLogger(__name__)
-_CLOSE_TOOLS_S = 1.0
-_TITLE_CHARS = 200
+_CLOSE_TOOLS_S, _TITLE_CHARS = 1.0, 200
 
 
 @frozen
