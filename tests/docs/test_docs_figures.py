@@ -12,7 +12,8 @@ METRICS = {
     "a reply of 20,000 deltas": "20,000 deltas: wall, s",
     "one shell command and back": "shell turn (100 in a row), ms",
     "memory after a long session": "memory after 100,000 deltas and 500 turns, MiB",
-    "start to a session that is there": "spawn → session created, ms",
+    "start to a session you can write in": "spawn → session created, ms",
+    "start to first text, cold": "spawn → first delta, ms",
 }
 FACTORS = {"GiB": 1024}
 ROUNDING = 0.06
