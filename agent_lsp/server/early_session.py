@@ -53,16 +53,19 @@ class EarlySession:
         self._is_open = is_open and greeted.configuration.is_certain
 
     def look(self) -> None:
-        """Takes what one read brings now, and answers if that is the request. Waits for nothing."""
-        if not (self._is_open and _has_come(self._read_fd)):
+        """Takes what there is and what one read brings now, and answers if the request is in it. Waits for nothing."""
+        if not self._is_open:
             return
         try:
-            data = read(self._read_fd)
-            self._greeted.decoder.feed(data)
+            has_left = False
+            if _has_come(self._read_fd):
+                data = read(self._read_fd)
+                self._greeted.decoder.feed(data)
+                has_left = not data
             self._take()
         except OSError:  # reset, or nobody reads the answer: the transport will find that, too
-            data = b""
-        self._is_open &= bool(data)
+            has_left = True
+        self._is_open &= not has_left
 
     def _take(self) -> None:
         decoder = self._greeted.decoder

@@ -209,6 +209,14 @@ def test_the_request_is_answered_and_all_before_and_behind_it_is_kept_in_order(t
     assert talk.left_over() == ["initialized", "textDocument/didOpen", "agent/run"]
 
 
+def test_a_request_that_came_in_one_read_with_the_handshake_is_answered_without_another_read(talk):
+    said = [{"jsonrpc": "2.0", **one} for one in (INITIALIZED, NEW)]
+    talk.greeted.decoder.feed(b"".join(frame(json.dumps(one).encode()) for one in said))
+    talk.early.look()
+    assert [one["id"] for one in talk.answers()] == [1]
+    assert talk.left_over() == ["initialized"]
+
+
 def test_a_request_that_comes_in_pieces_and_late_is_answered_when_it_is_whole(talk):
     talk.early.look()
     rest = talk.say(INITIALIZED, NEW, cut=150)
